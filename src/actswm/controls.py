@@ -1,0 +1,191 @@
+"""Control vocabularies, and the two ways in which raw actions become what the model sees.
+
+A *raw step* is one game tick with one action vector over a vocabulary. A *model step* spans `frameskip`
+raw steps. The model is told the action of a step in one of two encodings:
+
+- `block`: the raw actions inside the step, concatenated: (T * frameskip, A) -> (T, frameskip * A);
+- `sliding`: each step aggregated to one A-vector (pressed if pressed in any raw step; continuous
+  controls summed); the model's input is the last four steps' vectors, oldest first.
+
+`step_actions` gives a step's own action (the readout's target), `expand_history` what the model is fed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import UserError
+
+EncodingName = Literal["block", "sliding"]
+SLIDING_HISTORY = 4
+"""Model steps in one `sliding` input (Appendix D's four-step window)."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """One named input dimension; continuous ones are in degrees per raw step."""
+
+    name: str
+    binary: bool = True
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The ordered controls of a game."""
+
+    name: str
+    controls: tuple[Control, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.controls):
+            raise ValueError(f"vocabulary {self.name!r} names a control twice: {self.names}")
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(control.name for control in self.controls)
+
+    @cached_property
+    def binary(self) -> NDArray[np.bool_]:
+        return np.array([control.binary for control in self.controls])
+
+    @property
+    def size(self) -> int:
+        return len(self.controls)
+
+    def index(self, name: str) -> int:
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(self.names)
+            raise UserError(f"unknown control {name!r} in vocabulary {self.name!r}; it has: {known}") from None
+
+    def noop(self) -> NDArray[np.float32]:
+        """The all-zero raw action."""
+        return np.zeros(self.size, np.float32)
+
+    def action(
+        self, pressed: Iterable[str] = (), values: Mapping[str, float] | None = None
+    ) -> NDArray[np.float32]:
+        """A raw action with `pressed` binary controls down and continuous controls set to `values`."""
+        action = self.noop()
+        for name in pressed:
+            action[self.index(name)] = 1.0
+        for name, value in (values or {}).items():
+            action[self.index(name)] = value
+        return action
+
+    def pressed(self, action: NDArray[np.floating]) -> tuple[str, ...]:
+        """Names of the controls that are not at rest in a raw action."""
+        return tuple(name for name, value in zip(self.names, action) if value != 0)
+
+
+KEYS14 = Vocabulary(
+    "keys14",
+    tuple(
+        Control(name)
+        for name in "W A S D Shift Ctrl Fire Aim Reload Jump Turn_L Turn_R Look_U Look_D".split()
+    ),
+)
+
+MINECRAFT = Vocabulary(
+    "minecraft",
+    tuple(
+        Control(name)
+        for name in (
+            *"attack back forward jump left right sneak sprint use".split(),
+            *(f"hotbar.{slot}" for slot in range(1, 10)),
+            *"inventory drop".split(),
+        )
+    )
+    + (Control("pitch", binary=False), Control("yaw", binary=False)),
+)
+"""MineStudio's and VPT's controls: buttons 0/1, camera pitch and yaw in degrees (down and right positive)."""
+
+VOCABULARIES = {vocabulary.name: vocabulary for vocabulary in (KEYS14, MINECRAFT)}
+
+
+def vocabulary_of(name: str, control_names: Iterable[str] | None = None) -> Vocabulary:
+    """The known vocabulary called `name`; `control_names`, where given, must be its controls in order."""
+    if name not in VOCABULARIES:
+        raise UserError(f"unknown vocabulary {name!r}; known: {', '.join(VOCABULARIES)}")
+    vocabulary = VOCABULARIES[name]
+    if control_names is not None and tuple(control_names) != vocabulary.names:
+        raise UserError(
+            f"vocabulary {name!r} has the controls {', '.join(vocabulary.names)}, "
+            f"but the file names {', '.join(control_names)}"
+        )
+    return vocabulary
+
+
+@dataclass(frozen=True)
+class ActionEncoding:
+    """How raw actions of a vocabulary become step actions and model inputs. Saved with every model."""
+
+    vocabulary: Vocabulary
+    kind: EncodingName = "block"
+    frameskip: int = 4
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(EncodingName):
+            raise UserError(f"unknown action encoding {self.kind!r}; known: block, sliding")
+        if self.frameskip < 1:
+            raise UserError(f"frameskip must be at least 1, not {self.frameskip}")
+
+    @property
+    def step_dim(self) -> int:
+        """Size of a step's own action, which the readout must recover."""
+        return self.vocabulary.size * (self.frameskip if self.kind == "block" else 1)
+
+    @property
+    def input_dim(self) -> int:
+        """Size of the action block that the model is fed at each step."""
+        return self.vocabulary.size * (self.frameskip if self.kind == "block" else SLIDING_HISTORY)
+
+    @property
+    def lead(self) -> int:
+        """Earlier steps that an input needs besides its own."""
+        return 0 if self.kind == "block" else SLIDING_HISTORY - 1
+
+    @cached_property
+    def step_binary(self) -> NDArray[np.bool_]:
+        """Which entries of a step action are binary."""
+        return np.tile(self.vocabulary.binary, self.step_dim // self.vocabulary.size)
+
+    def step_actions(self, raw: NDArray[np.floating]) -> NDArray[np.float32]:
+        """(..., T * frameskip, A) raw actions -> (..., T, step_dim) step actions."""
+        *batch, rows, size = raw.shape
+        if rows % self.frameskip or size != self.vocabulary.size:
+            raise ValueError(f"raw actions {raw.shape} do not fit frameskip {self.frameskip} x {self.vocabulary.size}")
+        steps = raw.reshape(*batch, rows // self.frameskip, self.frameskip, size)
+        if self.kind == "block":
+            return steps.reshape(*batch, -1, self.step_dim).astype(np.float32)
+        pressed = (steps > 0.5).any(-2)
+        return np.where(self.vocabulary.binary, pressed, steps.sum(-2)).astype(np.float32)
+
+    def raw_actions(self, steps: NDArray[np.floating]) -> NDArray[np.float32]:
+        """(..., T, step_dim) step actions -> (..., T * frameskip, A) raw actions that encode to them.
+
+        For `sliding` a binary control is held for the whole step and a continuous one spread evenly.
+        """
+        *batch, count, _ = steps.shape
+        if self.kind == "block":
+            return steps.reshape(*batch, count * self.frameskip, self.vocabulary.size).astype(np.float32)
+        held = np.where(self.vocabulary.binary, steps, steps / self.frameskip)
+        return np.repeat(held, self.frameskip, axis=-2).astype(np.float32)
+
+    def expand_history(self, steps: NDArray[np.floating]) -> NDArray[np.float32]:
+        """(..., lead + T, step_dim) step actions -> (..., T, input_dim) model inputs, oldest step first."""
+        count = steps.shape[-2] - self.lead
+        return np.concatenate(
+            [steps[..., i : i + count, :] for i in range(self.lead + 1)], axis=-1
+        ).astype(np.float32)
+
+    def own_step(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
+        """The step's own action inside a model input: the inverse of `expand_history`."""
+        return inputs[..., -self.step_dim :].astype(np.float32)
