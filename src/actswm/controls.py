@@ -63,7 +63,7 @@ class Vocabulary:
             return self.names.index(name)
         except ValueError:
             known = ", ".join(self.names)
-            raise UserError(f"unknown control {name!r} in vocabulary {self.name!r}; it has: {known}") from None
+            raise UserError(f"unknown control {name!r}; vocabulary {self.name!r} has: {known}") from None
 
     def noop(self) -> NDArray[np.float32]:
         """The all-zero raw action."""
@@ -161,7 +161,8 @@ class ActionEncoding:
         """(..., T * frameskip, A) raw actions -> (..., T, step_dim) step actions."""
         *batch, rows, size = raw.shape
         if rows % self.frameskip or size != self.vocabulary.size:
-            raise ValueError(f"raw actions {raw.shape} do not fit frameskip {self.frameskip} x {self.vocabulary.size}")
+            fit = f"frameskip {self.frameskip} x {self.vocabulary.size} controls"
+            raise ValueError(f"raw actions {raw.shape} do not fit {fit}")
         steps = raw.reshape(*batch, rows // self.frameskip, self.frameskip, size)
         if self.kind == "block":
             return steps.reshape(*batch, -1, self.step_dim).astype(np.float32)

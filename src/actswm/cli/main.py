@@ -1,0 +1,37 @@
+"""`actswm`: one thin command per capability. Heavy imports wait until a command needs them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import typer
+
+from ..errors import UserError
+from . import bench
+
+app = typer.Typer(
+    name="actswm",
+    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(bench.app, name="bench")
+
+
+@app.callback()
+def main(verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens in detail.")) -> None:
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, format="%(name)s: %(message)s")
+
+
+def run() -> None:
+    """Console entry point: bad input ends in one line and exit code 2, Ctrl+C in 130."""
+    try:
+        app()
+    except UserError as error:
+        sys.stderr.write(f"actswm: {' '.join(str(error).split())}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("actswm: interrupted\n")
+        sys.exit(130)
