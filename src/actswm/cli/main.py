@@ -8,7 +8,7 @@ import sys
 import typer
 
 from ..errors import UserError
-from . import bench
+from . import bench, inspect, train
 
 app = typer.Typer(
     name="actswm",
@@ -17,6 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(inspect.inspect)
+app.command()(train.train)
 app.add_typer(bench.app, name="bench")
 
 
