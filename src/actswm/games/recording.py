@@ -51,7 +51,9 @@ def record(
         raise UserError("record needs at least 1 step, 1 worker and 2 steps an episode")
     path = Path(path)
     with contextlib.closing(plan.open_game()) as game:  # no engine starts before reset
-        make_behaviour(plan.behaviour, game, np.random.default_rng())  # a wrong name fails here, before the file
+        make_behaviour(
+            plan.behaviour, game, np.random.default_rng()
+        )  # a wrong name fails here, before the file
         spec = dataset_spec(plan, game)
         archive = None if owamcap is None else OwamcapFolder(Path(owamcap), spec)
     if path.exists():
@@ -120,7 +122,9 @@ class OwamcapFolder:
         ) as writer:
             for frame, action in zip(episode.pixels, episode.action):
                 writer.add(frame, action)
-        for file in sorted(unfinished.iterdir(), reverse=True):  # the video before the .mcap that refers to it
+        for file in sorted(
+            unfinished.iterdir(), reverse=True
+        ):  # the video before the .mcap that refers to it
             os.replace(file, self._folder / file.name)
         unfinished.rmdir()
 

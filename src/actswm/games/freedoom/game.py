@@ -147,7 +147,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if state is not None:  # None once the episode is over: the last frame and telemetry stand
             height, width = self.size
             screen: Any = state.screen_buffer
-            self._frame = np.asarray(cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+            self._frame = np.asarray(
+                cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8
+            )
             self._telemetry = dict(zip(VARIABLES, map(float, state.game_variables)))  # type: ignore[arg-type]
         elif doom.is_player_dead():
             events.append({"name": "death"})
@@ -167,4 +169,6 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             yield
         except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:
             self.close()
-            raise EngineDied(f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again") from error
+            raise EngineDied(
+                f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again"
+            ) from error
