@@ -90,15 +90,15 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         return self._frame, {**info, "seed": seed}
 
     def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
-        self._advance(self._masked(np.asarray(action)[None]))
+        return self.fast_forward(np.asarray(action)[None])
+
+    def fast_forward(
+        self, actions: NDArray[np.floating]
+    ) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        """One `step` for each action, three times as fast: only the last frame is drawn."""
+        self._advance(actions * self.effective)
         info = self._observe()
         return self._frame, 0.0, self._running().is_episode_finished(), False, info
-
-    def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, dict[str, Any]]:
-        """The same as one `step` per action, three times as fast: only the last frame is drawn."""
-        self._advance(self._masked(actions))
-        info = self._observe()
-        return self._frame, info
 
     def render(self) -> Frame:
         return self._frame
@@ -122,9 +122,6 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if self._engine is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         return self._engine.doom
-
-    def _masked(self, actions: NDArray[np.floating]) -> NDArray[np.floating]:
-        return np.asarray(actions) * self.effective
 
     def _advance(self, actions: NDArray[np.floating]) -> None:
         """Run raw steps, drawing only the last; stops where the episode ends."""
