@@ -8,7 +8,7 @@ import sys
 import typer
 
 from ..errors import UserError
-from . import bench
+from . import bench, record
 
 app = typer.Typer(
     name="actswm",
@@ -18,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(bench.app, name="bench")
+app.command()(record.record)
 
 
 @app.callback()

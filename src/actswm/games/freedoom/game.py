@@ -1,0 +1,207 @@
+"""Freedoom as a `Game`: one ViZDoom tic a raw step, bit-identical for the same seed and actions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ...controls import KEYS14
+from ...errors import UserError
+from ...game import Frame
+from ..guard import EngineDied
+from ..spaces import action_space, frame_space
+from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
+from .start import start_actions
+from .worlds import WEAPON, WORLDS
+
+if TYPE_CHECKING:
+    import vizdoom
+
+MAX_SEED = 2**32 - 1
+DEMO_TAIL = 2
+"""Raw steps without action that the engine appends to a demo when its recording ends."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A replayed episode: action t leads from frame t to frame t + 1."""
+
+    frames: NDArray[np.uint8]
+    """(n + 1, h, w, 3); only n where the last action ended the episode"""
+    actions: NDArray[np.float32]
+    """(n, A)"""
+
+
+class FreedoomGame(gymnasium.Env[Any, Any]):
+    """A world of Freedoom.
+
+    `controls` restricts the controls that do anything; `monsters` adds them; `goal` keeps the item that ends
+    a scenario's level. `reset(options={"demo": path})` records the episode as a `.lmp` demo, which is complete
+    after the next `reset` or `close`.
+
+    Events: `death`, `kill` and `exit` (the level was left).
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 35}
+    render_mode = "rgb_array"
+    vocabulary = KEYS14
+    fps = 35.0
+    deterministic = True
+
+    def __init__(
+        self,
+        world: str,
+        *,
+        seed: int | None = None,
+        size: tuple[int, int] = (128, 128),
+        controls: Sequence[str] | None = None,
+        monsters: bool = False,
+        goal: bool = False,
+    ) -> None:
+        self.name = f"freedoom/{world}"
+        self.world = WORLDS[world]
+        self.size = size
+        self.observation_space = frame_space(size)
+        self.action_space = action_space(self.vocabulary)
+        enabled = self.world.controls if controls is None else tuple(controls)
+        self.effective = self.vocabulary.action(enabled) > 0
+        if not self.world.armed and not set(WEAPON).isdisjoint(enabled):
+            raise UserError(f"{self.name} has no weapon, so {', '.join(WEAPON)} do nothing; choose other controls")
+        self._settings = EngineSettings(
+            world=self.world,
+            resolution=screen_resolution(size),
+            monsters=monsters,
+            weapon=not set(WEAPON).isdisjoint(enabled),
+            goal=goal,
+        )
+        self._first_seed = seed
+        self._engine: Engine | None = None
+        self._frame: Frame = np.zeros((*size, 3), np.uint8)
+        self._telemetry: dict[str, float] = {}
+        self._kills = 0.0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Frame, dict[str, Any]]:
+        seed = self._episode_seed(seed)
+        super().reset(seed=seed)
+        doom = self._level(seed)
+        with self._watched():
+            doom.set_seed(seed)
+            doom.new_episode(str((options or {}).get("demo", "")))
+        self._kills = 0.0
+        self._advance(start_actions(self.world.start, seed))
+        info = self._observe()
+        return self._frame, {**info, "seed": seed}
+
+    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        return self.fast_forward(np.asarray(action)[None])
+
+    def fast_forward(
+        self, actions: NDArray[np.floating]
+    ) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        """One `step` for each action, three times as fast: only the last frame is drawn."""
+        self._advance(actions * self.effective)
+        info = self._observe()
+        return self._frame, 0.0, self._running().is_episode_finished(), False, info
+
+    def replay(self, path: str | os.PathLike[str], *, seed: int) -> Demo:
+        """Play the `.lmp` demo of an episode that was recorded in this world with `seed`; ends the current one."""
+        if not Path(path).is_file():
+            raise UserError(f"{path}: no such demo file")
+        doom = self._level(seed)
+        frames, actions = [], []
+        with self._watched():
+            doom.replay_episode(str(Path(path).resolve()))
+            for _ in start_actions(self.world.start, seed):
+                doom.advance_action(1, True)
+            while not doom.is_episode_finished():
+                self._observe()
+                frames.append(self._frame)
+                doom.advance_action(1, True)
+                actions.append(doom.get_last_action())
+        if not doom.is_replaying_episode():  # it ran out; else the episode ended in it
+            frames, actions = frames[: 1 - DEMO_TAIL], actions[:-DEMO_TAIL]
+        self.close()  # an engine that has replayed does not start new episodes from their seeds
+        return Demo(np.array(frames), np.array(actions, np.float32))
+
+    def render(self) -> Frame:
+        return self._frame
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _episode_seed(self, seed: int | None) -> int:
+        """The seed asked for; else the constructor's, once; else the next of the game's own stream."""
+        if seed is None:
+            seed, self._first_seed = self._first_seed, None
+        if seed is None:
+            return int(self.np_random.integers(MAX_SEED + 1))
+        if not 0 <= seed <= MAX_SEED:
+            raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
+        return seed
+
+    def _level(self, seed: int) -> vizdoom.DoomGame:
+        """The engine, running, with the seed's map chosen."""
+        if self._engine is None:
+            self._engine = Engine(self._settings)
+        self._engine.doom.set_doom_map(self.world.maps[seed % len(self.world.maps)])
+        return self._engine.doom
+
+    def _running(self) -> vizdoom.DoomGame:
+        if self._engine is None:
+            raise UserError(f"{self.name} is not running; call reset() first")
+        return self._engine.doom
+
+    def _advance(self, actions: NDArray[np.floating]) -> None:
+        """Run raw steps, drawing only the last; stops where the episode ends."""
+        doom = self._running()
+        pressed = (actions > 0.5).tolist()
+        with self._watched():
+            for index, buttons in enumerate(pressed, 1 - len(pressed)):
+                if doom.is_episode_finished():
+                    break
+                doom.set_action(buttons)
+                doom.advance_action(1, index == 0)
+
+    def _observe(self) -> dict[str, Any]:
+        """Take over the engine's state as the current frame and telemetry, and what happened in it."""
+        import cv2
+
+        doom = self._running()
+        events: list[dict[str, Any]] = []
+        state = doom.get_state()
+        if state is not None:  # None once the episode is over: the last frame and telemetry stand
+            height, width = self.size
+            screen: Any = state.screen_buffer
+            self._frame = np.asarray(cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+            self._telemetry = dict(zip(VARIABLES, map(float, state.game_variables)))  # type: ignore[arg-type]
+        elif doom.is_player_dead():
+            events.append({"name": "death"})
+        else:
+            events.append({"name": "exit"})
+        for _ in range(round(self._telemetry["kills"] - self._kills)):
+            events.append({"name": "kill"})
+        self._kills = self._telemetry["kills"]
+        return {"events": events, "telemetry": dict(self._telemetry)}
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Name a dead engine, clean up after it, and let the next `reset` start a new one."""
+        import vizdoom
+
+        try:
+            yield
+        except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:
+            self.close()
+            raise EngineDied(f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again") from error
