@@ -81,7 +81,9 @@ def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
     if task is None:
         return Part({"seed": seed}, make_behaviour(plan.behaviour, game, rng))
     if task.draw_start is None:
-        raise UserError(f"task {task.name} has no starts besides those it is judged on; record its game instead")
+        raise UserError(
+            f"task {task.name} has no starts besides those it is judged on; record its game instead"
+        )
     start = task.draw_start(seed)
     noise = RandomKeys(rng, game.vocabulary, game.effective)
     return Part(start, Noisy(task.expert(start), noise, rng), task.succeeded)

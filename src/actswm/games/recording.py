@@ -120,7 +120,9 @@ class OwamcapFolder:
         ) as writer:
             for frame, action in zip(episode.pixels, episode.action):
                 writer.add(frame, action)
-        for file in sorted(unfinished.iterdir(), reverse=True):  # the video before the .mcap that refers to it
+        for file in sorted(
+            unfinished.iterdir(), reverse=True
+        ):  # the video before the .mcap that refers to it
             os.replace(file, self._folder / file.name)
         unfinished.rmdir()
 
