@@ -111,7 +111,11 @@ def _parse(name: str, file: str, text: str) -> ChunkLibrary:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UserError(f"{file}: not YAML: {error}") from None
-    if not isinstance(data, dict) or set(data) != {"vocabulary", "chunks"} or not isinstance(data["chunks"], list):
+    if (
+        not isinstance(data, dict)
+        or set(data) != {"vocabulary", "chunks"}
+        or not isinstance(data["chunks"], list)
+    ):
         raise UserError(f"{file}: a chunk library has exactly the fields vocabulary and chunks (a list)")
     try:
         vocabulary = vocabulary_of(str(data["vocabulary"]))
@@ -152,7 +156,9 @@ def _action(where: str, step: Any, vocabulary: Vocabulary) -> NDArray[np.float32
     for control, value in step.items():
         if control not in vocabulary.names:
             nearest = difflib.get_close_matches(str(control), vocabulary.names, n=1, cutoff=0.0)[0]
-            raise UserError(f"{where}: unknown control {control!r}; the nearest of {vocabulary.name} is {nearest!r}")
+            raise UserError(
+                f"{where}: unknown control {control!r}; the nearest of {vocabulary.name} is {nearest!r}"
+            )
         binary = vocabulary.binary[vocabulary.index(control)]
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise UserError(f"{where}: {control} must be a number, not {value!r}")

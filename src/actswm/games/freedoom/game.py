@@ -74,7 +74,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         enabled = self.world.controls if controls is None else tuple(controls)
         self.effective = self.vocabulary.action(enabled) > 0
         if not self.world.armed and not set(WEAPON).isdisjoint(enabled):
-            raise UserError(f"{self.name} has no weapon, so {', '.join(WEAPON)} do nothing; choose other controls")
+            raise UserError(
+                f"{self.name} has no weapon, so {', '.join(WEAPON)} do nothing; choose other controls"
+            )
         self._settings = EngineSettings(
             world=self.world,
             resolution=screen_resolution(size),
@@ -105,9 +107,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         return self.fast_forward(np.asarray(action)[None])
 
-    def fast_forward(
-        self, actions: NDArray[np.floating]
-    ) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         """One `step` for each action, three times as fast: only the last frame is drawn."""
         self._advance(actions * self.effective)
         info = self._observe()
@@ -184,7 +184,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if state is not None:  # None once the episode is over: the last frame and telemetry stand
             height, width = self.size
             screen: Any = state.screen_buffer
-            self._frame = np.asarray(cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+            self._frame = np.asarray(
+                cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8
+            )
             self._telemetry = dict(zip(VARIABLES, map(float, state.game_variables)))  # type: ignore[arg-type]
         elif doom.is_player_dead():
             events.append({"name": "death"})
@@ -204,4 +206,6 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             yield
         except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:
             self.close()
-            raise EngineDied(f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again") from error
+            raise EngineDied(
+                f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again"
+            ) from error

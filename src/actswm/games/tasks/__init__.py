@@ -10,6 +10,7 @@ from .task import Expert, Info, Start, Task
 __all__ = ["Expert", "Info", "Start", "Task", "find_task", "task_names"]
 
 FAMILIES = {
+    "freedoom": ("follow-room", "follow-maze"),
     "minetest": ("mine-stone", "place-torch", "build-pillar"),
 }
 """Per family its tasks; module `actswm.games.tasks.<family>` has `make_task(task)`."""

@@ -57,6 +57,10 @@ class Task:
     """Given the infos of an episode (the reset's first, then one per raw step): is the goal reached?"""
     expert: Callable[[Start], Expert]
     """A fresh expert for an episode that begins at the start."""
+    own_references: bool = False
+    """Does each start have its own reference run, the expert's from that start, instead of one for all?"""
+    draw_start: Callable[[int], Start] | None = None
+    """Further starts of the same kind, by seed: for recording the expert, not for judging."""
 
     def __post_init__(self) -> None:
         if self.reference_start in self.starts:
