@@ -49,7 +49,7 @@ class Engine:
         """Start the engine; it runs freely until `lock`."""
         self.log = self.folder / LOG_NAME
         inherited = {key: value for key, value in os.environ.items() if key not in ("XAUTHORITY", "LD_PRELOAD")}
-        with self.log.open("wb") as log:
+        with self.log.open("ab") as log:  # appending, so that it can be truncated
             self.process = subprocess.Popen(
                 command,
                 cwd=self.folder,

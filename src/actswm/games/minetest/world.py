@@ -43,8 +43,6 @@ class Start:
     """Selected hotbar slot, from 1."""
     boxes: tuple[Box, ...] = ()
     """Nodes to set before the player arrives, later boxes over earlier ones."""
-    time: float = 0.5
-    """Time of day: 0.5 is noon."""
     radius: int = 48
     """How far around the player the world is generated."""
 

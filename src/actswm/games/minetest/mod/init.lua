@@ -140,7 +140,6 @@ local function begin(player, start)
 	local inventory = player:get_inventory()
 	inventory:set_list("main", start.inventory)
 	inventory:set_list("craft", {})
-	minetest.set_timeofday(start.time)
 	emit({name = "reset", id = start.id, position = list(start.position)})
 end
 
@@ -194,6 +193,12 @@ minetest.register_on_joinplayer(function(player)
 		hotbar = false, healthbar = false, breathbar = false, minimap = false, crosshair = true, wielditem = true,
 		basic_debug = false,
 	})
+	-- Always noon under an even sky: the engine's own sky slowly darkens while the player looks at the ground.
+	minetest.set_timeofday(0.5)
+	player:set_sky({type = "plain", base_color = "#8cbafa", clouds = false})
+	player:set_sun({visible = false, sunrise_visible = false})
+	player:set_moon({visible = false})
+	player:set_stars({visible = false})
 	emit({name = "join"})
 end)
 
