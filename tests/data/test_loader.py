@@ -67,7 +67,9 @@ def test_compressed_files_read_the_same(square_file, tmp_path):
 
 
 def test_images_are_resized_to_the_models_size(square_file):
-    dataset = WindowDataset(square_file, ActionEncoding(KEYS14), 2, all_starts(square_file, 2, 4), image_size=16)
+    dataset = WindowDataset(
+        square_file, ActionEncoding(KEYS14), 2, all_starts(square_file, 2, 4), image_size=16
+    )
     full = WindowDataset(square_file, ActionEncoding(KEYS14), 2, all_starts(square_file, 2, 4))
     small, large = dataset[3][0].numpy(), full[3][0].numpy().astype(float)
     halved = large.reshape(2, 16, 2, 16, 2, 3).mean((2, 4))
@@ -91,4 +93,4 @@ def test_ranks_share_each_batch():
     whole = list(StepSampler(50, 8, 6, 1))
     halves = [list(StepSampler(50, 8, 6, 1, rank=rank, ranks=2)) for rank in range(2)]
     for batch, *parts in zip(whole, *halves):
-        assert sorted(batch) == sorted(sum(parts, [])) and len(parts[0]) == 4
+        assert sorted(batch) == sorted([*parts[0], *parts[1]]) and len(parts[0]) == 4

@@ -1,4 +1,5 @@
 import shutil
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -68,7 +69,7 @@ def test_each_broken_promise_is_named(copy, change, message):
 
 
 def test_truncated_foreign_and_missing_files(copy, tmp_path):
-    content = open(copy, "rb").read()
+    content = Path(copy).read_bytes()
     (tmp_path / "cut.h5").write_bytes(content[: len(content) // 2])
     (tmp_path / "text.h5").write_text("hello")
     (tmp_path / "empty.h5").write_bytes(b"")

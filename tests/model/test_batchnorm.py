@@ -14,7 +14,9 @@ def test_equals_torchs_batchnorm_in_training_and_evaluation():
         torch.testing.assert_close(mine(x), torchs(x), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(mine.running_mean, torchs.running_mean)
     # torch's running variance is the unbiased one, ours the one that training used
-    torch.testing.assert_close(mine.running_var - 0.9**3, (torchs.running_var - 0.9**3) * 39 / 40, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        mine.running_var - 0.9**3, (torchs.running_var - 0.9**3) * 39 / 40, rtol=1e-4, atol=1e-5
+    )
     mine.eval(), torchs.eval()
     torchs.running_var.copy_(mine.running_var)
     torch.testing.assert_close(mine(x), torchs(x), rtol=1e-4, atol=1e-5)

@@ -32,7 +32,7 @@ def test_round_trip(saved):
 
 
 def test_half_precision_files_are_half_the_size(saved, tmp_path):
-    model, folder = saved
+    model, _ = saved
     model.save_pretrained(tmp_path / "half", half=True)
     assert all(t.dtype == torch.float16 for t in load_file(tmp_path / "half" / "model.safetensors").values())
     loaded = WorldModel.from_pretrained(tmp_path / "half")
@@ -46,7 +46,9 @@ def test_broken_folders_say_what_is_wrong(saved, tmp_path):
         WorldModel.from_pretrained(tmp_path)
     content = json.loads((folder / "config.json").read_text())
 
-    (folder / "config.json").write_text(json.dumps({**content, "model": {**content["model"], "latent_dim": 13}}))
+    (folder / "config.json").write_text(
+        json.dumps({**content, "model": {**content["model"], "latent_dim": 13}})
+    )
     with pytest.raises(UserError, match="does not fit"):
         WorldModel.from_pretrained(folder)
     (folder / "config.json").write_text(json.dumps({**content, "model": {**content["model"], "lattent": 13}}))

@@ -69,7 +69,7 @@ def sample_windows(
         episodes = split_episodes(file.num_episodes, split_seed).part(split)
         starts = starts_in(file, shape, episodes)
         rng = np.random.default_rng(seed)
-        chosen = np.sort(rng.choice(starts, min(count, len(starts)), replace=False))
+        chosen = rng.choice(starts, min(count, len(starts)), replace=False)
         episode = file.episode_idx[chosen]
     return WindowSample(path, chosen, _partners(episode, rng), context, horizon, frameskip)
 
