@@ -71,7 +71,12 @@ def test_the_engine_writes_nothing_into_the_working_directory(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("size", "resolution"),
-    [((128, 128), "RES_160X120"), ((16, 16), "RES_160X120"), ((256, 256), "RES_320X240"), ((120, 160), "RES_160X120")],
+    [
+        ((128, 128), "RES_160X120"),
+        ((16, 16), "RES_160X120"),
+        ((256, 256), "RES_320X240"),
+        ((120, 160), "RES_160X120"),
+    ],
 )
 def test_the_engine_draws_just_enough_pixels(size: tuple[int, int], resolution: str):
     assert screen_resolution(size) == resolution
