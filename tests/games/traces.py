@@ -1,11 +1,9 @@
-"""What a game could leave behind: processes, files, descriptors, sockets."""
+"""Traces of an engine in the system: its processes, X lock files and sockets."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-
 
 
 def processes_in(folder: Path) -> set[int]:
@@ -22,7 +20,7 @@ def processes_in(folder: Path) -> set[int]:
     return found
 
 
-def x_files_of(pids: set[int]) -> list[Path]:
+def x_locks_of(pids: set[int]) -> list[Path]:
     """Lock files of X servers that were these processes."""
     locks = []
     for lock in Path("/tmp").glob(".X*-lock"):
@@ -32,20 +30,6 @@ def x_files_of(pids: set[int]) -> list[Path]:
         except (OSError, ValueError):
             continue
     return locks
-
-
-@dataclass(frozen=True)
-class Traces:
-    """What this process holds at a moment."""
-
-    descriptors: int
-    children: int
-    shared_memory: frozenset[str]
-
-    @classmethod
-    def now(cls) -> Traces:
-        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        return cls(len(os.listdir("/proc/self/fd")), len(children), frozenset(os.listdir("/dev/shm")))
 
 
 def local_addresses(pid: int) -> set[str]:

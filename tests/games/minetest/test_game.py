@@ -118,7 +118,9 @@ def sample(rng: np.random.Generator, vocabulary: Vocabulary) -> dict[str, float]
         "forward": 0.5, "jump": 0.3, "attack": 0.5, "use": 0.3, "hotbar.2": 0.2,
     }  # fmt: skip
     pressed = {name: 1.0 for name in vocabulary.names if rng.random() < chances.get(name, 0.0)}
-    camera = {} if vocabulary is KEYS14 else {"yaw": float(rng.normal(0, 5)), "pitch": float(rng.normal(2, 5))}
+    camera = (
+        {} if vocabulary is KEYS14 else {"yaw": float(rng.normal(0, 5)), "pitch": float(rng.normal(2, 5))}
+    )
     return pressed | camera
 
 
