@@ -133,7 +133,54 @@ def freedoom_loop(plan: RecordingPlan, traces: Sequence[Trace]) -> float:
         engine.close()
 
 
+def minetest_loop(plan: RecordingPlan, traces: Sequence[Trace]) -> float:
+    from ..controls import KEYS14
+    from ..games.minetest.client import STEP_NS, Client
+    from ..games.minetest.controls import Hands
+    from ..games.minetest.world import WORLD_SEED, WORLDS, episode_start
+
+    world = WORLDS[plan.game.split("/")[1]](WORLD_SEED)
+    client = Client(plan.game, world, plan.size)
+    frames = 0
+    try:
+        begin = time.perf_counter()
+        for trace in traces:
+            hands = Hands(KEYS14)
+            client.begin(episode_start(world, trace.seed).command())
+            for keys, mouse in map(hands.act, trace.actions):
+                client.engine.step(STEP_NS, keys, mouse)
+                client.frame()
+                frames += 1
+            client.step(hands.release(), (0, 0))
+        return frames / (time.perf_counter() - begin)
+    finally:
+        client.close()
+
+
+def openarena_loop(plan: RecordingPlan, traces: Sequence[Trace]) -> float:
+    from ..games.openarena.client import STEP_NS, Client
+    from ..games.openarena.game import Keys
+
+    client = Client(plan.game, plan.game.split("/")[1], plan.size, bots=0)
+    frames = 0
+    try:
+        begin = time.perf_counter()
+        for trace in traces:
+            keys = Keys()
+            client.begin()
+            for changes in map(keys.act, trace.actions):
+                client.engine.step(STEP_NS, changes)
+                client.frame()
+                frames += 1
+            client.step(keys.release())
+        return frames / (time.perf_counter() - begin)
+    finally:
+        client.close()
+
+
 LOOPS: dict[str, tuple[EngineLoop, float]] = {
     "freedoom/maps": (freedoom_loop, 1.0),
+    "minetest/arena": (minetest_loop, 0.25),
+    "openarena/oa_dm1": (openarena_loop, 0.25),
 }
 """Per benchmarked game the bare loop of its engine, and its share of the steps (slow engines take fewer)."""

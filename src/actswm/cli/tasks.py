@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import typer
+
+from .bench import write_json
 
 app = typer.Typer(help="Planning tasks in the games.", no_args_is_help=True)
 
@@ -22,10 +22,10 @@ def list_tasks() -> None:
 
     from ..games.tasks import find_task, task_names
 
-    table = Table("task", "game", "chunk library", "replans", "chunks", "mask", "starts")
+    table = Table("task", "chunk library", "replans", "chunks", "mask", "starts")
     for task in map(find_task, task_names()):
         budgets = (str(task.plan_budget), str(task.env_budget))
-        table.add_row(task.name, task.game, task.library, *budgets, task.mask, str(len(task.starts)))
+        table.add_row(task.name, task.library, *budgets, task.mask, str(len(task.starts)))
     Console().print(table)
 
 
@@ -63,6 +63,4 @@ def check(
     Console().print(table)
     if json_file:
         found = {result.task.split("/", 1)[1]: asdict(result) for result in checks}
-        unfinished = json_file.with_name(json_file.name + ".tmp")
-        unfinished.write_text(json.dumps({"tasks": found}, indent=2) + "\n")
-        os.replace(unfinished, json_file)
+        write_json(json_file, {"tasks": found})

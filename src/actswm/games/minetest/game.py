@@ -17,12 +17,12 @@ from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
 from .client import Client
 from .controls import Hands, slot_key
-from .world import WORLDS, Start, episode_start
+from .world import WORLD_SEED, WORLDS, Start, episode_start
 
 START_FIELDS = {field.name for field in fields(Start)}
 
 
-class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
+class MinetestGame(gymnasium.Env[Any, Any]):
     """A world of Minetest.
 
     `vocabulary` is `keys14` or `minecraft`; `world_seed` the map's seed; the engine starts anew by itself when
@@ -46,7 +46,7 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         seed: int | None = None,
         size: tuple[int, int] = (128, 128),
         vocabulary: str = KEYS14.name,
-        world_seed: int = 3,
+        world_seed: int = WORLD_SEED,
         memory_mb: int = 1500,
     ) -> None:
         if world not in WORLDS:
@@ -93,7 +93,13 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
             self.close()
             raise
         died = any(event["name"] == "death" for event in events)
-        return self._client.frame(), 0.0, died, False, {"events": events, "telemetry": self._client.telemetry()}
+        return (
+            self._client.frame(),
+            0.0,
+            died,
+            False,
+            {"events": events, "telemetry": self._client.telemetry()},
+        )
 
     def close(self) -> None:
         if self._client is not None:

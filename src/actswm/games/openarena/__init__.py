@@ -15,7 +15,9 @@ def worlds() -> tuple[str, ...]:
     return ("oa_dm1", "oa_dm2", "oa_dm3", "oa_dm4", "oa_dm5", "oa_dm6", "oa_dm7")
 
 
-def make(world: str, *, seed: int | None = None, size: tuple[int, int] = (128, 128), **options: Any) -> OpenArenaGame:
+def make(
+    world: str, *, seed: int | None = None, size: tuple[int, int] = (128, 128), **options: Any
+) -> OpenArenaGame:
     """See `OpenArenaGame` for the options."""
     from .game import OpenArenaGame
 

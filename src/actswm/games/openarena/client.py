@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import time
-from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
@@ -43,7 +41,9 @@ class Client:
     def __init__(self, name: str, world: str, size: tuple[int, int], bots: int) -> None:
         program = shutil.which("openarena", path="/usr/games:/usr/local/games:/usr/bin:/usr/local/bin")
         if program is None:
-            raise UserError("OpenArena is missing; install it with: make games (or apt-get install -y openarena xvfb)")
+            raise UserError(
+                "OpenArena is missing; install it with: make games (or apt-get install -y openarena xvfb)"
+            )
         self.telemetry: dict[str, float] = {}
         self._read = 0
         self.engine = Engine(name, size, wall_clock=True)
@@ -77,7 +77,9 @@ class Client:
             view = _VIEW.match(line)
             if view:
                 self.telemetry = dict(zip(("x", "y", "z", "yaw"), map(float, view.groups())))
-            elif line.startswith(PLAYER) and not line.startswith((f"{PLAYER} entered", f"{PLAYER} connected")):
+            elif line.startswith(PLAYER) and not line.startswith(
+                (f"{PLAYER} entered", f"{PLAYER} connected")
+            ):
                 events.append({"name": "death", "text": line.strip()})
             elif line.rstrip().endswith(f"by {PLAYER}"):
                 events.append({"name": "kill", "text": line.strip()})
@@ -97,10 +99,12 @@ class Client:
                 break
         else:
             raise EngineDied(f"{self.engine.name}: the match did not restart; call reset() again")
-        for _ in range(12):
-            self.step([])
+        self._rest(12)
         self.command("give all")
-        for _ in range(3):
+        self._rest(10)  # before that the weapons cannot be chosen
+
+    def _rest(self, steps: int) -> None:
+        for _ in range(steps):
             self.step([])
 
     def frame(self) -> Frame:
@@ -132,6 +136,7 @@ def _settings(size: tuple[int, int]) -> str:
     settings = {
         "name": PLAYER, "r_mode": -1, "r_customwidth": width, "r_customheight": height, "r_fullscreen": 0,
         "r_allowSoftwareGL": 1, "r_swapInterval": 0, "r_picmip": 1, "cl_renderer": "opengl1",
+        "r_intensity": 1.2, "r_mapOverBrightBits": 3,
         "s_initsound": 0, "com_maxfps": 250, "com_maxfpsUnfocused": 0, "com_maxfpsMinimized": 0,
         "com_introplayed": 1, "com_hunkmegs": 256, "com_pipefile": "commands", "ttycon": 0,
         "in_mouse": 0, "in_nograb": 1, "net_enabled": 0, "sv_pure": 0, "sv_fps": 25, "sv_maxclients": MAX_BOTS + 2,

@@ -17,10 +17,28 @@ from ..spaces import action_space, frame_space
 from . import worlds
 from .client import BINDS, MAX_BOTS, Client
 
-_KEYS = [ord(BINDS[name][0]) for name in KEYS14.names]
+
+class Keys:
+    """The keys that are down."""
+
+    CODES = [ord(BINDS[name][0]) for name in KEYS14.names]
+
+    def __init__(self) -> None:
+        self._down = np.zeros(KEYS14.size, bool)
+
+    def act(self, action: NDArray[np.floating]) -> list[tuple[int, bool]]:
+        """Keys that change for this raw action."""
+        down = action > 0.5
+        changed = np.flatnonzero(down != self._down)
+        self._down = down
+        return [(self.CODES[index], bool(down[index])) for index in changed]
+
+    def release(self) -> list[tuple[int, bool]]:
+        """Let go of every key."""
+        return self.act(KEYS14.noop())
 
 
-class OpenArenaGame(gymnasium.Env[Frame, NDArray[np.floating]]):
+class OpenArenaGame(gymnasium.Env[Any, Any]):
     """A map of OpenArena, alone or with `bots`. Every reset starts the match anew with all weapons in hand; Reload
     takes the next one.
 
@@ -49,7 +67,7 @@ class OpenArenaGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         self._world, self._bots = world, bots
         self._seeds = EpisodeSeeds(seed)
         self._client: Client | None = None
-        self._down = np.zeros(self.vocabulary.size, bool)
+        self._keys = Keys()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -62,9 +80,9 @@ class OpenArenaGame(gymnasium.Env[Frame, NDArray[np.floating]]):
             self.close()
         if self._client is None:
             self._client = Client(self.name, self._world, self.size, self._bots)
-            self._down[:] = False
+            self._keys = Keys()
         try:
-            self._client.step(self._changes(self.vocabulary.noop()))
+            self._client.step(self._keys.release())
             self._client.begin()
         except EngineDied:
             self.close()
@@ -75,7 +93,7 @@ class OpenArenaGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         if self._client is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         try:
-            events = self._client.step(self._changes(np.asarray(action)))
+            events = self._client.step(self._keys.act(np.asarray(action)))
         except EngineDied:
             self.close()
             raise
@@ -87,9 +105,3 @@ class OpenArenaGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         if self._client is not None:
             self._client.close()
             self._client = None
-
-    def _changes(self, action: NDArray[np.floating]) -> list[tuple[int, bool]]:
-        down = action > 0.5
-        changed = np.flatnonzero(down != self._down)
-        self._down = down
-        return [(_KEYS[index], bool(down[index])) for index in changed]

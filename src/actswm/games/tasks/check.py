@@ -54,7 +54,10 @@ def check_tasks(
     `progress` is told the task's name after each episode.
     """
     jobs = [
-        (task, index, who) for task in tasks for index in range(len(task.starts)) for who in ("expert", "random")
+        (task, index, who)
+        for task in tasks
+        for index in range(len(task.starts))
+        for who in ("expert", "random")
     ]
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(workers) as pool:
         games: queue.SimpleQueue[dict[str, Game]] = queue.SimpleQueue()
@@ -73,7 +76,9 @@ def check_tasks(
                 policy = (
                     task.expert(start)
                     if who == "expert"
-                    else random_chunks(load_library(task.library), np.random.default_rng([RANDOM_SEED, index]))
+                    else random_chunks(
+                        load_library(task.library), np.random.default_rng([RANDOM_SEED, index])
+                    )
                 )
                 chunks = play(own[kind], task, start, policy)
             finally:
@@ -89,7 +94,9 @@ def check_tasks(
             for future in futures:
                 future.cancel()
             raise
-    return tuple(_summary(task, [(who, n) for (of, _, who), n in zip(jobs, results) if of is task]) for task in tasks)
+    return tuple(
+        _summary(task, [(who, n) for (of, _, who), n in zip(jobs, results) if of is task]) for task in tasks
+    )
 
 
 def _summary(task: Task, results: list[tuple[str, int | None]]) -> TaskCheck:

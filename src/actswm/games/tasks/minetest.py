@@ -27,7 +27,13 @@ PILLAR_BLOCKS = 9
 STONE = "default:stone"
 TARGET = "default:wood"
 """What the torch has to stand on."""
-FLOORS = ("default:pine_wood", "default:junglewood", "default:acacia_wood", "default:aspen_wood", "default:wood")
+FLOORS = (
+    "default:pine_wood",
+    "default:junglewood",
+    "default:acacia_wood",
+    "default:aspen_wood",
+    "default:wood",
+)
 """Floors that a wooden pick cannot dig in the time it needs for stone."""
 SOILS = (
     "default:dirt_with_grass", "default:dirt_with_dry_grass", "default:dirt_with_coniferous_litter", "default:sand",
@@ -37,10 +43,10 @@ BLOCKS = ("default:dirt", "default:cobble", "default:brick", "default:sandstone"
 
 
 def make_task(name: str) -> Task:
-    make_start, succeeded, expert, settings = {
-        "mine-stone": (_mine_start, dug_stone, _mine_expert, {"plan_budget": 150, "env_budget": 300}),
-        "place-torch": (_torch_start, placed_torch, _torch_expert, {"plan_budget": 50, "env_budget": 100}),
-        "build-pillar": (_pillar_start, built_pillar, _pillar_expert, {"plan_budget": 50, "env_budget": 40}),
+    make_start, succeeded, expert, plan_budget, env_budget = {
+        "mine-stone": (_mine_start, dug_stone, _mine_expert, 150, 300),
+        "place-torch": (_torch_start, placed_torch, _torch_expert, 50, 100),
+        "build-pillar": (_pillar_start, built_pillar, _pillar_expert, 50, 40),
     }[name]
     starts = [make_start(np.random.default_rng([STARTS, index])) for index in range(STARTS + 1)]
     return Task(
@@ -49,12 +55,14 @@ def make_task(name: str) -> Task:
         game_options={"vocabulary": MINECRAFT.name},
         vocabulary=MINECRAFT,
         library=f"minecraft/{name}",
+        plan_budget=plan_budget,
+        env_budget=env_budget,
         mask="none" if name == "build-pillar" else "mining",
         starts=tuple(starts[:STARTS]),
         reference_start=starts[STARTS],
         succeeded=succeeded,
         expert=expert,
-        **settings,
+        draw_start=lambda seed: make_start(np.random.default_rng([STARTS + 1, seed])),
     )
 
 
@@ -62,7 +70,9 @@ def make_task(name: str) -> Task:
 
 
 def dug_stone(infos: Sequence[Info]) -> bool:
-    return any(event["name"] == "dig" and event["node"] == STONE for info in infos for event in info["events"])
+    return any(
+        event["name"] == "dig" and event["node"] == STONE for info in infos for event in info["events"]
+    )
 
 
 def placed_torch(infos: Sequence[Info]) -> bool:
@@ -104,7 +114,11 @@ def _mine_start(rng: np.random.Generator) -> Start:
     strip = _box(corners, FLOOR - 2, FLOOR, STONE)
     boxes = (*ground(str(rng.choice(FLOORS)), "default:obsidian"), *_scenery(rng, (x, z)), strip)
     return _options(
-        rng, yaw + rng.uniform(-8, 8), position=_feet(x, z, rng), boxes=boxes, inventory=("default:pick_wood",)
+        rng,
+        yaw + rng.uniform(-8, 8),
+        position=_feet(x, z, rng),
+        boxes=boxes,
+        inventory=("default:pick_wood",),
     )
 
 
@@ -123,7 +137,9 @@ def _pillar_start(rng: np.random.Generator) -> Start:
     x, z, _, yaw = _stand(rng)
     boxes = (*ground(str(rng.choice(SOILS))), *_scenery(rng, (x, z)))
     inventory = (f"{rng.choice(BLOCKS)} 99",)
-    return _options(rng, yaw + rng.uniform(-45, 45), position=_feet(x, z, rng), boxes=boxes, inventory=inventory)
+    return _options(
+        rng, yaw + rng.uniform(-45, 45), position=_feet(x, z, rng), boxes=boxes, inventory=inventory
+    )
 
 
 def _stand(rng: np.random.Generator) -> tuple[int, int, tuple[int, int], float]:

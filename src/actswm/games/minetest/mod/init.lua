@@ -155,6 +155,11 @@ local function prepare(start)
 	end)
 end
 
+-- Degrees, right positive, from -180 to 180.
+local function yaw(player)
+	return 180 - (math.deg(player:get_look_horizontal()) + 180) % 360
+end
+
 -- Events.
 
 local function is_player(object)
@@ -189,6 +194,7 @@ end, true)
 minetest.register_on_joinplayer(function(player)
 	local name = player:get_player_name()
 	minetest.set_player_privs(name, {interact = true, fast = true})
+	player:hud_set_hotbar_itemcount(9)
 	player:hud_set_flags({
 		hotbar = false, healthbar = false, breathbar = false, minimap = false, crosshair = true, wielditem = true,
 		basic_debug = false,
@@ -216,7 +222,7 @@ minetest.register_globalstep(function()
 		end
 		local pos, velocity = player:get_pos(), player:get_velocity()
 		local values = {
-			pos.x, pos.y, pos.z, -math.deg(player:get_look_horizontal()), math.deg(player:get_look_vertical()),
+			pos.x, pos.y, pos.z, yaw(player), math.deg(player:get_look_vertical()),
 			player:get_hp(), player:get_breath(), player:get_wield_index(), velocity.x, velocity.y, velocity.z,
 		}
 		for index, value in ipairs(values) do
