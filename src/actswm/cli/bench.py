@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import typer
 
 app = typer.Typer(help="Measure side by side in one run and print ratios.", no_args_is_help=True)
@@ -10,3 +13,46 @@ app = typer.Typer(help="Measure side by side in one run and print ratios.", no_a
 @app.callback()
 def bench() -> None:
     """Each benchmark prints its ratios and writes them with `--json FILE`."""
+
+
+@app.command()
+def games(
+    steps: int = typer.Option(8_000, help="Raw steps a round for the fastest game; slower ones take fewer."),
+    rounds: int = typer.Option(5, help="Recorder and engine take turns this many times."),
+    json_file: Path = typer.Option(None, "--json", help="Write the figures to this file."),
+) -> None:
+    """Recorder throughput over the bare engine loop, for every game whose engine is here.
+
+    Example: actswm bench games --json games.json
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..bench.games import bench_games
+
+    console = Console()
+    with console.status("recording and replaying"):
+        result = bench_games(steps, rounds)
+    table = Table("game", "engine frames/s", "recorder frames/s", "recorder over engine")
+    for speed in result.speeds:
+        table.add_row(
+            speed.game,
+            f"{speed.engine_fps:,.0f}",
+            f"{speed.recorder_fps:,.0f}",
+            f"{speed.recorder_over_engine:.2f}",
+        )
+    console.print(table)
+    for game, reason in result.missing.items():
+        console.print(f"{game}: not measured: {reason}")
+    if json_file:
+        write_json(json_file, result.figures())
+
+
+def write_json(path: Path, figures: Mapping[str, object]) -> None:
+    """Write to a temporary name, then rename: a reader never sees half a file."""
+    import json
+    import os
+
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(figures, indent=2) + "\n")
+    os.replace(temporary, path)

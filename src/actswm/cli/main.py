@@ -8,7 +8,7 @@ import sys
 import typer
 
 from ..errors import UserError
-from . import bench
+from . import bench, tasks
 from .inspect import inspect
 from .record import record
 from .train import train
@@ -24,6 +24,7 @@ app.command()(record)
 app.command()(inspect)
 app.command()(train)
 app.add_typer(bench.app, name="bench")
+app.add_typer(tasks.app, name="tasks")
 
 
 @app.callback()
