@@ -1,0 +1,226 @@
+"""Append episodes to a dataset file. Each becomes visible whole, or not at all, whatever kills the process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from .journal import JournaledFile
+from .layout import FORMAT_VERSION, DatasetSpec
+from .reader import DatasetFile
+
+_SMALL_CHUNK = 1024
+
+
+class DatasetWriter:
+    """Creates the file at `path`, or continues one of the same spec.
+
+    with DatasetWriter(path, spec) as writer, writer.episode() as episode:
+        episode.add(pixels, action)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], spec: DatasetSpec) -> None:
+        self.path = Path(path)
+        self.spec = spec
+        if self.path.exists():
+            _require_same(self.path, spec)
+        else:
+            _create(self.path, spec)
+        self._open()
+
+    def _open(self) -> None:
+        if self.spec.compression:
+            import hdf5plugin  # noqa: F401  (registers the filter)
+        self._journal = JournaledFile(self.path)
+        self._file = h5py.File(self._journal, "r+", rdcc_nbytes=4 * 2**20)
+
+    @property
+    def num_frames(self) -> int:
+        return self._file["pixels"].shape[0]
+
+    @property
+    def num_episodes(self) -> int:
+        return self._file["ep_len"].shape[0]
+
+    @contextmanager
+    def episode(self) -> Iterator[EpisodeWriter]:
+        """Stream one episode; leaving the block commits it, an exception takes it back."""
+        episode = EpisodeWriter(self._file, self.spec)
+        try:
+            yield episode
+            episode.finish()
+        except BaseException:
+            self._rollback()
+            raise
+        self._file.flush()
+        self._journal.commit()
+
+    def append(
+        self,
+        pixels: NDArray[np.uint8],
+        action: NDArray[Any],
+        frame_valid: NDArray[Any] | None = None,
+        **columns: NDArray[Any],
+    ) -> None:
+        """Write one whole episode."""
+        with self.episode() as episode:
+            episode.add(pixels, action, frame_valid, **columns)
+
+    def _rollback(self) -> None:
+        self._journal.discard()
+        self._file.close()
+        self._journal.close()
+        self._open()
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+            self._journal.commit()
+            self._journal.close()
+
+    def __enter__(self) -> DatasetWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class EpisodeWriter:
+    """Rows of the episode being written."""
+
+    def __init__(self, file: h5py.File, spec: DatasetSpec) -> None:
+        self._file = file
+        self._spec = spec
+        self._offset = file["pixels"].shape[0]
+        self._index = file["ep_len"].shape[0]
+        self.length = 0
+
+    def add(
+        self,
+        pixels: NDArray[np.uint8],
+        action: NDArray[Any],
+        frame_valid: NDArray[Any] | None = None,
+        **columns: NDArray[Any],
+    ) -> None:
+        """Append n rows: pixels (n,h,w,3) uint8, action (n,A), frame_valid (n,), and the spec's columns."""
+        count = len(pixels)
+        expected = (count, self._spec.height, self._spec.width, 3)
+        if pixels.shape != expected or pixels.dtype != np.uint8:
+            raise ValueError(f"pixels must be uint8 {expected}, not {pixels.dtype} {pixels.shape}")
+        if action.shape != (count, self._spec.vocabulary.size) or not np.isfinite(action).all():
+            raise ValueError(
+                f"action must be finite ({count}, {self._spec.vocabulary.size}), not {action.shape}"
+            )
+        if set(columns) != set(self._spec.columns):
+            raise ValueError(
+                f"columns {sorted(columns)} do not match the spec's {sorted(self._spec.columns)}"
+            )
+        rows = {
+            "pixels": pixels,
+            "action": action,
+            "episode_idx": np.full(count, self._index),
+            "step_idx": np.arange(self.length, self.length + count),
+            "frame_valid": np.ones(count) if frame_valid is None else frame_valid,
+            "boundary_mask": np.zeros(count),
+            **columns,
+        }
+        for name, values in rows.items():
+            _extend(self._file[name], values)
+        self.length += count
+
+    def finish(self) -> None:
+        if self.length == 0:
+            raise ValueError("an episode needs at least one row")
+        boundary = self._file["boundary_mask"]
+        boundary[self._offset] = 1
+        boundary[self._offset + self.length - 1] = 1
+        _extend(self._file["ep_len"], [self.length])
+        _extend(self._file["ep_offset"], [self._offset])
+
+
+def _extend(dataset: h5py.Dataset, values: Any) -> None:
+    start = dataset.shape[0]
+    dataset.resize(start + len(values), axis=0)
+    dataset[start:] = values
+
+
+def _create(path: Path, spec: DatasetSpec) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    filters: dict[str, Any] = {}
+    if spec.compression == "blosc-zstd":
+        import hdf5plugin
+
+        filters = dict(hdf5plugin.Blosc(cname="zstd", clevel=3))
+    elif spec.compression:
+        raise UserError(f"unknown compression {spec.compression!r}; use blosc-zstd or none")
+    with h5py.File(temporary, "w") as file:
+        frame = (spec.height, spec.width, 3)
+        file.create_dataset(
+            "pixels",
+            (0, *frame),
+            "uint8",
+            maxshape=(None, *frame),
+            chunks=(spec.chunk_frames, *frame),
+            **filters,
+        )
+        small = {
+            "action": ("float32", (spec.vocabulary.size,)),
+            "episode_idx": ("int64", ()),
+            "step_idx": ("int64", ()),
+            "frame_valid": ("uint8", ()),
+            "boundary_mask": ("uint8", ()),
+            "ep_len": ("int32", ()),
+            "ep_offset": ("int64", ()),
+            **{name: (column.dtype, column.shape) for name, column in spec.columns.items()},
+        }
+        for name, (dtype, shape) in small.items():
+            file.create_dataset(
+                name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(_SMALL_CHUNK, *shape)
+            )
+        file.attrs["format_version"] = FORMAT_VERSION
+        file.attrs["fps"] = float(spec.fps)
+        file.attrs["vocabulary"] = spec.vocabulary.name
+        file.attrs["control_names"] = list(spec.vocabulary.names)
+        file.attrs["source"] = spec.source
+        file.attrs["action_origin"] = spec.action_origin
+        file.attrs["attributes"] = json.dumps(dict(spec.attributes))
+    os.replace(temporary, path)
+
+
+def _require_same(path: Path, spec: DatasetSpec) -> None:
+    """Refuse to append rows of another kind."""
+    with DatasetFile(path) as file:
+        found = {
+            "frame size": (file.height, file.width),
+            "vocabulary": file.vocabulary.name,
+            "fps": file.fps,
+            "source": file.source,
+            "action origin": file.action_origin,
+            "extra columns": sorted(file.extra_columns),
+        }
+    wanted = {
+        "frame size": (spec.height, spec.width),
+        "vocabulary": spec.vocabulary.name,
+        "fps": float(spec.fps),
+        "source": spec.source,
+        "action origin": spec.action_origin,
+        "extra columns": sorted(spec.columns),
+    }
+    for what, value in wanted.items():
+        if found[what] != value:
+            raise UserError(
+                f"{path}: exists with {what} {found[what]}, but {value} is to be written; choose another file"
+            )
