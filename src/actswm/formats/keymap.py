@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..controls import KEYS14, MINECRAFT, Vocabulary, vocabulary_of
 from ..errors import UserError
@@ -105,18 +106,26 @@ class KeyMap:
         }
 
     @classmethod
-    def from_file(cls, path: Path) -> KeyMap:
-        """Read the JSON form of a key map."""
+    def from_json(cls, fields: Any, source: str) -> KeyMap:
+        """The inverse of `to_json`; `source` is named when the fields are not a key map."""
         try:
-            fields = json.loads(path.read_text())
             return cls(
                 vocabulary_of(fields["vocabulary"]),
                 {control: tuple(inputs) for control, inputs in fields["bindings"].items()},
                 int(fields.get("threshold_px", 3)),
                 float(fields.get("degrees_per_count", 360 / 2400)),
             )
-        except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-            raise UserError(f"{path}: not a key map ({error!r}); see docs/cleaning.md for the form") from None
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise UserError(
+                f"{source}: not a key map ({error!r}); see docs/cleaning.md for the form"
+            ) from None
+
+    @classmethod
+    def from_file(cls, path: Path) -> KeyMap:
+        try:
+            return cls.from_json(json.loads(path.read_text()), str(path))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path}: cannot be read as a JSON key map ({error})") from None
 
 
 _LEFT_AND_RIGHT = {"Shift": ("LShift", "Shift", "RShift"), "Ctrl": ("LCtrl", "Ctrl", "RCtrl")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +12,8 @@ from typing import Any, Self
 import av
 import numpy as np
 from numpy.typing import NDArray
+
+from ..errors import UserError
 
 NS = 1_000_000_000
 MS = 1_000_000
@@ -55,3 +59,72 @@ class VideoWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class DecodedFrame:
+    """A decoded picture and its time; `rgb` converts and resizes only when asked."""
+
+    pts_ns: int
+    picture: Any
+
+    def rgb(self, height: int, width: int) -> NDArray[np.uint8]:
+        resized = self.picture.reformat(width=width, height=height, format="rgb24", interpolation="AREA")
+        return resized.to_ndarray()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.picture.height, self.picture.width
+
+
+def _open_video(path: Path) -> tuple[Any, Any]:
+    if path.stat().st_size == 0:
+        raise UserError(f"{path}: the video is empty; copy it again")
+    try:
+        container = av.open(str(path))
+    except (av.FFmpegError, ValueError) as error:
+        raise UserError(
+            f"{path}: cannot be opened as a video ({error}); it is truncated or damaged"
+        ) from None
+    if not container.streams.video:
+        container.close()
+        raise UserError(f"{path}: has no video track")
+    stream = container.streams.video[0]
+    stream.thread_type = "AUTO"
+    return container, stream
+
+
+def frame_times(path: Path) -> NDArray[np.int64]:
+    """Timestamps of the first video track's frames in the order they are shown, without decoding.
+
+    Only packets are read. A track whose packets are all in decoding order without reordering is returned as it
+    is, so that a clock that runs backwards stays visible; with B-frames the packets are sorted.
+    """
+    container, stream = _open_video(path)
+    with container:
+        reordered = bool(stream.codec_context.has_b_frames)
+        try:
+            times = [
+                to_ns(packet.pts, packet.time_base)
+                for packet in container.demux(stream)
+                if packet.pts is not None and packet.size
+            ]
+        except av.FFmpegError as error:
+            raise UserError(f"{path}: the video breaks off ({error}); copy it again") from None
+    if not times:
+        raise UserError(f"{path}: the video has no frames")
+    return np.array(sorted(times) if reordered else times, np.int64)
+
+
+def decode(path: Path) -> Iterator[DecodedFrame]:
+    """Every decodable frame of the first video track, in order. Damaged packets are skipped."""
+    container, stream = _open_video(path)
+    with container:
+        for packet in container.demux(stream):
+            try:
+                pictures = packet.decode()
+            except av.FFmpegError:
+                continue
+            for picture in pictures:
+                if picture.pts is not None:
+                    yield DecodedFrame(to_ns(picture.pts, picture.time_base), picture)
