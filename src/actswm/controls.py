@@ -183,9 +183,9 @@ class ActionEncoding:
     def expand_history(self, steps: NDArray[np.floating]) -> NDArray[np.float32]:
         """(..., lead + T, step_dim) step actions -> (..., T, input_dim) model inputs, oldest step first."""
         count = steps.shape[-2] - self.lead
-        return np.concatenate(
-            [steps[..., i : i + count, :] for i in range(self.lead + 1)], axis=-1
-        ).astype(np.float32)
+        return np.concatenate([steps[..., i : i + count, :] for i in range(self.lead + 1)], axis=-1).astype(
+            np.float32
+        )
 
     def own_step(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
         """The step's own action inside a model input: the inverse of `expand_history`."""

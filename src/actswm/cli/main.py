@@ -9,6 +9,9 @@ import typer
 
 from ..errors import UserError
 from . import bench
+from .inspect import inspect
+from .record import record
+from .train import train
 
 app = typer.Typer(
     name="actswm",
@@ -17,6 +20,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(record)
+app.command()(inspect)
+app.command()(train)
 app.add_typer(bench.app, name="bench")
 
 

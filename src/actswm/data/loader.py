@@ -1,0 +1,158 @@
+"""Windows as training batches. The only module of `data` that needs torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from ..controls import ActionEncoding
+from ..errors import UserError
+from .frames import FrameReader
+from .reader import DatasetFile
+
+
+class WindowDataset(Dataset):
+    """Windows of `steps` frames at given start rows, with the step actions between them.
+
+    An item is (pixels (n, h, w, 3) uint8, actions (lead + n - 1, A') float32). Frames between the kept ones
+    are never read. Each process opens the file for itself, so workers may be forked or spawned.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        encoding: ActionEncoding,
+        steps: int,
+        starts: NDArray[np.integer],
+        image_size: int | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.encoding = encoding
+        self.steps = steps
+        self.starts = np.asarray(starts)
+        with DatasetFile(path) as file:
+            require_vocabulary(file, encoding)
+            self._action = file.action
+            first = np.repeat(file.ep_offset, file.ep_len)
+            self._episode_start = first[self.starts]
+            self.image_size = image_size or file.height
+        self._opened: tuple[int, FrameReader] | None = None
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_opened": None}
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def _frames(self) -> FrameReader:
+        if self._opened is None or self._opened[0] != os.getpid():
+            self._opened = (os.getpid(), FrameReader(DatasetFile(self.path)))
+        return self._opened[1]
+
+    def actions_at(self, rows: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Raw actions (len(rows), A)."""
+        return self._action[rows]
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        pixels, actions = self.__getitems__([index])
+        return pixels[0], actions[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """A whole batch, read into one array: pixels (B, n, h, w, 3), actions (B, lead + n - 1, A')."""
+        index = np.asarray(indices)
+        frames = self._frames
+        skip = self.encoding.frameskip
+        pixels = np.empty((len(index), self.steps, *frames.shape), np.uint8)
+        for window, start in zip(pixels, self.starts[index]):
+            frames.read(start + skip * np.arange(self.steps), window)
+        return torch.from_numpy(self._resized(pixels)), torch.from_numpy(self._step_actions(index))
+
+    def _step_actions(self, index: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Steps from `lead` before the window to its last transition; zeros before the episode's start."""
+        skip = self.encoding.frameskip
+        offsets = np.arange(-self.encoding.lead * skip, (self.steps - 1) * skip)
+        rows = self.starts[index, None] + offsets
+        inside = rows >= self._episode_start[index, None]
+        raw = np.where(inside[..., None], self._action[np.maximum(rows, 0)], 0)
+        return self.encoding.step_actions(raw)
+
+    def _resized(self, pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        size = self.image_size
+        if pixels.shape[2:4] == (size, size):
+            return pixels
+        out = np.empty((*pixels.shape[:2], size, size, 3), np.uint8)
+        for source, target in zip(pixels.reshape(-1, *pixels.shape[2:]), out.reshape(-1, size, size, 3)):
+            cv2.resize(source, (size, size), dst=target, interpolation=cv2.INTER_AREA)
+        return out
+
+
+def require_vocabulary(file: DatasetFile, encoding: ActionEncoding) -> None:
+    """Refuse a file whose actions mean something else, or are no numbers."""
+    if file.vocabulary != encoding.vocabulary:
+        raise UserError(
+            f"{file.path}: its vocabulary is {file.vocabulary.name!r}, but the model speaks "
+            f"{encoding.vocabulary.name!r}; set model.vocabulary or use a matching checkpoint"
+        )
+    bad = np.flatnonzero(~np.isfinite(file.action).all(1))
+    if len(bad):
+        raise UserError(f"{file.path}: action is not finite in {len(bad)} rows, first in row {bad[0]}")
+
+
+class StepSampler(Sampler[list[int]]):
+    """The batch of every training step as a function of (seed, step): a resumed run sees the same batches.
+
+    Each pass over the windows is a fresh permutation. With several ranks each takes its share of a batch.
+    """
+
+    def __init__(
+        self, windows: int, batch: int, steps: int, seed: int, start: int = 0, rank: int = 0, ranks: int = 1
+    ) -> None:
+        if windows < 1:
+            raise UserError("there is no window to sample")
+        if batch % ranks:
+            raise UserError(f"batch size {batch} cannot be split over {ranks} processes")
+        self.windows, self.batch, self.steps, self.seed = windows, batch, steps, seed
+        self.start, self.rank, self.ranks = start, rank, ranks
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self) -> Iterator[list[int]]:
+        epoch, order = -1, np.zeros(0, np.int64)
+        for step in range(self.start, self.steps):
+            position = np.arange(step * self.batch, (step + 1) * self.batch)
+            chosen = np.empty(self.batch, np.int64)
+            for part in np.unique(position // self.windows):
+                if part != epoch:
+                    epoch, order = (
+                        int(part),
+                        np.random.default_rng((self.seed, part)).permutation(self.windows),
+                    )
+                here = position // self.windows == part
+                chosen[here] = order[position[here] % self.windows]
+            yield chosen[self.rank :: self.ranks].tolist()
+
+
+def window_loader(dataset: WindowDataset, sampler: Sampler[list[int]], workers: int = 0) -> DataLoader:
+    """Batches of (pixels, actions) in the sampler's order."""
+    return DataLoader(
+        dataset,
+        batch_sampler=sampler,
+        num_workers=workers,
+        collate_fn=_as_read,  # type: ignore[arg-type]
+        persistent_workers=workers > 0,
+        pin_memory=torch.cuda.is_available(),
+    )
+
+
+def _as_read(batch: tuple[torch.Tensor, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """`__getitems__` has already made the batch."""
+    return batch

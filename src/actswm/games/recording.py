@@ -1,0 +1,135 @@
+"""Record a game to a dataset file with several worker processes.
+
+Workers play whole episodes, each every W-th; this process takes them in order and appends them to the file. So
+the file depends on the plan alone: not on the number of workers, not on timing, not on interruptions. A killed
+recording keeps its finished episodes, and the same call goes on after them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
+from ..errors import UserError
+from ..game import Game
+from .behaviour import make_behaviour
+from .episodes import POSE, Episode, RecordingPlan
+from .workers import play_in_order
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is in the file at the end, and how much of it this call recorded."""
+
+    path: Path
+    episodes: int
+    frames: int
+    new_frames: int
+
+
+def record(
+    plan: RecordingPlan,
+    steps: int,
+    path: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    owamcap: str | os.PathLike[str] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Recording:
+    """Fill the dataset file at `path` up to `steps` frames of `plan`; the last episode is cut to fit.
+
+    `progress` is told the number of frames in the file. `owamcap` is a folder that gets each episode that this
+    call records as OWAMcap (`episode-00000.mcap` and its video) as well.
+    """
+    if steps < 1 or workers < 1 or plan.episode_steps < 2:
+        raise UserError("record needs at least 1 step, 1 worker and 2 steps an episode")
+    path = Path(path)
+    with contextlib.closing(plan.open_game()) as game:  # no engine starts before reset
+        make_behaviour(plan.behaviour, game, np.random.default_rng())  # a wrong name fails here, before the file
+        spec = dataset_spec(plan, game)
+        archive = None if owamcap is None else OwamcapFolder(Path(owamcap), spec)
+    if path.exists():
+        _require_same_plan(path, spec)
+    with DatasetWriter(path, spec) as writer:
+        before = writer.num_frames
+        if progress:
+            progress(before)
+        if before < steps:
+            with play_in_order(plan, writer.num_episodes, workers) as episodes:
+                while writer.num_frames < steps:
+                    episode = next(episodes).first(steps - writer.num_frames)
+                    if archive:
+                        archive.write(writer.num_episodes, episode)
+                    writer.append(
+                        episode.pixels,
+                        episode.action,
+                        seed=np.full(len(episode), episode.seed),
+                        pose=episode.pose,
+                    )
+                    if progress:
+                        progress(writer.num_frames)
+        return Recording(path, writer.num_episodes, writer.num_frames, writer.num_frames - before)
+
+
+def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
+    """The dataset file of a plan: beside the frames the seed and pose, so that each can be rendered again."""
+    height, width = plan.size
+    return DatasetSpec(
+        vocabulary=game.vocabulary,
+        height=height,
+        width=width,
+        fps=game.fps,
+        source=plan.game,
+        action_origin="recorded",
+        attributes={
+            "seed": plan.seed,
+            "behaviour": plan.behaviour,
+            "episode_steps": plan.episode_steps,
+            "options": dict(plan.options),
+            "effective": [name for name, on in zip(game.vocabulary.names, game.effective) if on],
+            "pose": list(POSE),
+        },
+        columns={"seed": Column("int64"), "pose": Column("float32", (len(POSE),))},
+    )
+
+
+class OwamcapFolder:
+    """Episodes as OWAMcap files, each complete or not there."""
+
+    def __init__(self, folder: Path, spec: DatasetSpec) -> None:
+        self._folder, self._spec = folder, spec
+
+    def write(self, index: int, episode: Episode) -> None:
+        from ..formats.owamcap import OwamcapWriter
+
+        unfinished = self._folder / ".unfinished"
+        unfinished.mkdir(parents=True, exist_ok=True)
+        spec = self._spec
+        with OwamcapWriter(
+            unfinished / f"episode-{index:05}.mcap",
+            height=spec.height,
+            width=spec.width,
+            fps=spec.fps,
+            vocabulary=spec.vocabulary,
+        ) as writer:
+            for frame, action in zip(episode.pixels, episode.action):
+                writer.add(frame, action)
+        for file in sorted(unfinished.iterdir(), reverse=True):  # the video before the .mcap that refers to it
+            os.replace(file, self._folder / file.name)
+        unfinished.rmdir()
+
+
+def _require_same_plan(path: Path, spec: DatasetSpec) -> None:
+    with DatasetFile(path) as file:
+        for name, value in spec.attributes.items():
+            if file.attributes.get(name) != value:
+                raise UserError(
+                    f"{path}: was recorded with {name} {file.attributes.get(name)!r}, not {value!r}; "
+                    "choose another file"
+                )

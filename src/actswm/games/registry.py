@@ -1,0 +1,73 @@
+"""Games by name: `make_game("freedoom/maze")`, and the same worlds as Gymnasium ids.
+
+Each family of games is one module with `make(world, *, seed, size, **options) -> Game` and `worlds()`.
+Family modules import their engine only inside `make`, so that listing worlds costs nothing and works where an
+engine is missing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+
+from ..errors import UserError
+from ..game import Game
+
+FAMILIES = {
+    "freedoom": "actswm.games.freedoom",
+    "minetest": "actswm.games.minetest",
+    "openarena": "actswm.games.openarena",
+    "minecraft": "actswm.games.minestudio",
+}
+DEFAULT_SIZE = (128, 128)
+
+
+def make_game(
+    name: str, seed: int | None = None, size: tuple[int, int] = DEFAULT_SIZE, **options: Any
+) -> Game:
+    """The game `name` ("family/world") with frames of `size` = (height, width).
+
+    `seed` is the seed of the first `reset()` that names none; `options` belong to the family.
+    """
+    family, _, world = name.partition("/")
+    if family not in FAMILIES or world not in _module(family).worlds():
+        raise UserError(_unknown(name))
+    return _module(family).make(world, seed=seed, size=size, **options)
+
+
+def game_names() -> tuple[str, ...]:
+    """Every known game, "family/world"."""
+    return tuple(f"{family}/{world}" for family in _families() for world in _module(family).worlds())
+
+
+def gymnasium_id(name: str) -> str:
+    """"freedoom/maze" -> "actswm/freedoom-maze-v0"."""
+    return f"actswm/{name.replace('/', '-')}-v0"
+
+
+def register_with_gymnasium() -> None:
+    """Register every game, so that `gymnasium.make("actswm/freedoom-maze-v0")` builds it."""
+    for name in game_names():
+        if gymnasium_id(name) not in gymnasium.registry:
+            gymnasium.register(
+                gymnasium_id(name), entry_point="actswm.games.registry:make_game", kwargs={"name": name}
+            )
+
+
+def _families() -> tuple[str, ...]:
+    return tuple(name for name, module in FAMILIES.items() if importlib.util.find_spec(module))
+
+
+def _module(family: str) -> ModuleType:
+    return importlib.import_module(FAMILIES[family])
+
+
+def _unknown(name: str) -> str:
+    known = game_names()
+    nearest = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.0)
+    return f"unknown game {name!r}; the nearest known one is {nearest[0]!r}" if nearest else f"unknown game {name!r}"

@@ -1,0 +1,15 @@
+"""The rollout-level criterion: futures under recorded and alternative actions must stay apart."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def hinge_loss(recorded: Tensor, alternative: Tensor, margin: float) -> Tensor:
+    """L_hinge = 1/K sum_k max(0, cos(zhat_gt, zhat_0) - (1 - m)), rollouts (B, K, D).
+
+    Gradients flow into both rollouts. At AdaLN-zero initialisation both are equal, the cosine is at its
+    maximum and the gradient exactly zero: the other terms have to break the tie (reading 9).
+    """
+    return F.relu(F.cosine_similarity(recorded, alternative, dim=-1) - (1 - margin)).mean()

@@ -1,0 +1,87 @@
+"""The Lightning module: one objective on one world model, AdamW with warm-up and cosine decay."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import lightning as L
+import torch
+from torch import Tensor
+
+from ..errors import UserError
+from ..model import WorldModel
+from ..objective import Batch, Losses, Objective
+from .config import Config
+
+
+class TrainingModule(L.LightningModule):
+    """Every random number of a step is a function of (seed, step, rank), so a resumed run repeats nothing
+    and misses nothing; SIGReg's directions are the same on all ranks."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        torch.manual_seed(config.training.seed)
+        self.model = WorldModel(config.model)
+        self.objective = Objective(config.objective)
+
+    def losses(self, batch: tuple[Tensor, Tensor], step: int) -> Losses:
+        generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
+        return self.objective(self.model, Batch(*batch), generator)
+
+    def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
+        torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))
+        losses = self.losses(batch, self.global_step)
+        if not torch.isfinite(losses.total):
+            terms = ", ".join(f"{name} {float(value):.3g}" for name, value in losses.terms.items())
+            raise UserError(
+                f"the loss is not finite at step {self.global_step} ({terms}); "
+                "lower training.learning_rate or raise the precision; the last checkpoint is kept"
+            )
+        self.log("loss", losses.total.detach(), prog_bar=True)
+        for name, value in losses.terms.items():
+            self.log(name, value.detach(), prog_bar=True)
+        if self.global_step % self.config.training.log_every == 0:
+            self.log_dict(latent_health(losses.latents.detach()), prog_bar=True)
+        return losses.total
+
+    def configure_optimizers(self) -> Any:
+        training = self.config.training
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(
+            parameters, lr=training.learning_rate, weight_decay=training.weight_decay
+        )
+        warmup = max(1, round(training.warmup * training.steps))
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: learning_rate_factor(step, warmup, training.steps)
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def learning_rate_factor(step: int, warmup: int, steps: int) -> float:
+    """Linear to 1 over `warmup` steps, then a cosine to 0 at `steps`."""
+    if step < warmup:
+        return (step + 1) / warmup
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / max(1, steps - warmup))))
+
+
+def latent_health(latents: Tensor) -> dict[str, float]:
+    """Does the representation collapse? Latents (B, T, D) -> mean standard deviation and effective rank.
+
+    The effective rank is exp(entropy) of the normalised covariance spectrum: D for an isotropic cloud.
+    """
+    rows = latents.flatten(0, 1).float()
+    centred = rows - rows.mean(0)
+    spectrum = torch.linalg.eigvalsh(centred.T @ centred / len(rows)).clamp_min(0)
+    shares = spectrum / spectrum.sum().clamp_min(1e-12)
+    entropy = -(shares * shares.clamp_min(1e-12).log()).sum()
+    return {"latent_std": float(centred.std(0).mean()), "latent_rank": float(entropy.exp())}
+
+
+def _mix(*numbers: int) -> int:
+    """One seed from several numbers, well spread."""
+    mixed = 0
+    for number in numbers:
+        mixed = (mixed * 6364136223846793005 + number + 1442695040888963407) % 2**63
+    return mixed

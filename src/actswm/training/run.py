@@ -1,0 +1,193 @@
+"""Train a world model on a dataset file: the one function behind `actswm train`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import numpy as np
+import torch
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+
+from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data.loader import StepSampler, WindowDataset, window_loader
+from ..errors import UserError
+from .checkpoints import LAST, ClockCheckpoint
+from .config import Config, config_from_yaml, config_to_yaml
+from .module import TrainingModule
+from .provenance import provenance
+from .validation import Probe, Validation
+
+CONFIG_FILE = "config.yaml"
+MODEL_FOLDER = "model"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Where the run lies, and its last validation."""
+
+    folder: Path
+    model_folder: Path
+    steps: int
+    seconds: float
+    validation: dict[str, float]
+
+
+def train(
+    config: Config,
+    data: Path,
+    folder: Path,
+    *,
+    resume: bool = False,
+    probes: Iterable[Probe] = (),
+    callbacks: Iterable[L.Callback] = (),
+    command: str = "",
+) -> TrainingResult:
+    """Train into `folder`, or go on where a run of the same configuration stopped."""
+    checkpoint = _prepare_folder(config, folder, resume)
+    if config.training.threads:
+        torch.set_num_threads(config.training.threads)
+    module = TrainingModule(config)
+    start = 0
+    if checkpoint:
+        start = int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
+    train_data, validation_data = _datasets(config, module, data)
+    module.model.action_scale.copy_(torch.from_numpy(_action_scale(train_data)))
+    validation = Validation(
+        _validation_loader(config, validation_data), config.training.validate_every, probes
+    )
+    trainer = L.Trainer(
+        default_root_dir=folder,
+        accelerator="auto",
+        devices=config.training.devices,
+        strategy="ddp" if config.training.devices > 1 else "auto",
+        use_distributed_sampler=False,
+        max_steps=config.training.steps,
+        max_epochs=-1,
+        precision=_precision(config.training.precision),  # type: ignore[arg-type]
+        gradient_clip_val=config.training.clip,
+        logger=_loggers(config, folder),
+        log_every_n_steps=config.training.log_every,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        callbacks=[
+            ClockCheckpoint(folder, config.training.checkpoint_minutes, config.training.checkpoint_steps),
+            validation,
+            *callbacks,
+        ],
+    )
+    sampler = StepSampler(
+        len(train_data),
+        config.training.batch,
+        config.training.steps,
+        config.training.seed,
+        start,
+        trainer.global_rank,
+        trainer.world_size,
+    )
+    began = time.monotonic()
+    if start < config.training.steps:
+        loader = window_loader(train_data, sampler, config.training.workers)
+        trainer.fit(module, loader, ckpt_path=checkpoint, weights_only=True)
+        if trainer.interrupted:
+            raise KeyboardInterrupt
+    else:
+        state = torch.load(folder / LAST, map_location="cpu", weights_only=True)["state_dict"]
+        module.load_state_dict(state)
+    seconds = time.monotonic() - began
+    validation.latest = validation.latest or validation.measure(module)
+    module.model.eval()
+    module.model.save_pretrained(
+        folder / MODEL_FOLDER,
+        provenance(data, command, config.training.seed, config.training.steps, validation.latest, seconds),
+    )
+    return TrainingResult(folder, folder / MODEL_FOLDER, config.training.steps, seconds, validation.latest)
+
+
+def _prepare_folder(config: Config, folder: Path, resume: bool) -> Path | None:
+    """Refuse to overwrite; return the checkpoint to resume from, if any."""
+    saved = folder / CONFIG_FILE
+    if saved.exists():
+        if not resume:
+            raise UserError(
+                f"{folder}: holds a run already; add --resume to go on with it, or choose another --out"
+            )
+        if config_from_yaml(saved.read_text()) != config:
+            raise UserError(
+                f"{saved}: differs from this configuration; resume with the same preset and overrides"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    saved.write_text(config_to_yaml(config))
+    checkpoint = folder / LAST
+    return checkpoint if checkpoint.exists() else None
+
+
+def _datasets(config: Config, module: TrainingModule, data: Path) -> tuple[WindowDataset, WindowDataset]:
+    model, frames = config.model, module.objective.frames(config.model.predictor.context)
+    shape = WindowShape(frames, model.frameskip, config.training.validity)  # type: ignore[arg-type]
+    with DatasetFile(data) as file:
+        split = split_episodes(file.num_episodes, config.training.seed)
+        if len(split.validation) == 0:
+            raise UserError(
+                f"{data}: has {file.num_episodes} episodes; at least 3 are needed to hold some out"
+            )
+        starts = starts_in(file, shape, split.train), starts_in(file, shape, split.validation)
+    train_data, validation_data = (
+        WindowDataset(data, model.action_encoding, frames, part, model.image_size) for part in starts
+    )
+    return train_data, validation_data
+
+
+def _validation_loader(config: Config, dataset: WindowDataset) -> Any:
+    batch = config.training.batch
+    steps = max(1, min(config.training.validation_windows, len(dataset)) // batch)
+    return window_loader(dataset, StepSampler(len(dataset), batch, steps, seed=0))
+
+
+def _action_scale(dataset: WindowDataset) -> np.ndarray:
+    """Standard deviation of continuous controls over the training windows' rows; 1 for binary ones."""
+    rows = np.unique(dataset.starts[:, None] + np.arange(dataset.encoding.frameskip))
+    spread = dataset.actions_at(rows).std(0)
+    binary = dataset.encoding.vocabulary.binary
+    return np.where(binary | (spread == 0), 1.0, spread).astype(np.float32)
+
+
+def _precision(name: str) -> str:
+    if name != "auto":
+        return name
+    if torch.cuda.is_available():
+        return "16-mixed"
+    return "bf16-mixed" if _cpu_has_bf16_units() else "32-true"
+
+
+def _cpu_has_bf16_units() -> bool:
+    """Without matrix units for it bf16 on a CPU is emulated, and slower than fp32."""
+    try:
+        return "amx_bf16" in Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return False
+
+
+def _loggers(config: Config, folder: Path) -> list[Logger]:
+    loggers: list[Logger] = [
+        CSVLogger(folder, name="", version="logs"),
+        TensorBoardLogger(folder, name="", version="logs"),
+    ]
+    if config.training.wandb_project:
+        if "wandb" not in sys.modules:
+            try:
+                import wandb  # noqa: F401
+            except ImportError:
+                raise UserError("training.wandb_project needs `pip install actswm[wandb]`") from None
+        from lightning.pytorch.loggers import WandbLogger
+
+        loggers.append(WandbLogger(project=config.training.wandb_project, name=folder.name, save_dir=folder))
+    return loggers

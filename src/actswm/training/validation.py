@@ -1,0 +1,56 @@
+"""Validation while training: the objective on held-out windows, and whatever probes the caller passes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import lightning as L
+import torch
+from torch.utils.data import DataLoader
+
+from ..model import WorldModel
+from .module import TrainingModule
+
+Probe = Callable[[WorldModel], Mapping[str, float]]
+"""Figures of a model in evaluation mode, such as the drift gap."""
+
+
+class Validation(L.Callback):
+    """Every `every` steps and at the end, in evaluation mode; logged under `val/`."""
+
+    def __init__(self, loader: DataLoader, every: int, probes: Iterable[Probe] = ()) -> None:
+        self.loader = loader
+        self.every = every
+        self.probes = tuple(probes)
+        self.latest: dict[str, float] = {}
+
+    def on_train_batch_end(self, trainer: L.Trainer, module: L.LightningModule, *_: Any) -> None:
+        assert isinstance(module, TrainingModule)
+        step = trainer.global_step
+        last = step == module.config.training.steps
+        if last or (self.every and step % self.every == 0):
+            self.latest = self.measure(module)
+            for logger in trainer.loggers:
+                logger.log_metrics({f"val/{name}": value for name, value in self.latest.items()}, step)
+
+    @torch.no_grad()
+    def measure(self, module: TrainingModule) -> dict[str, float]:
+        model = module.model
+        was_training = model.training
+        model.eval()
+        try:
+            totals: dict[str, float] = {}
+            batches = 0
+            for batch in self.loader:
+                batch = tuple(tensor.to(module.device) for tensor in batch)
+                losses = module.losses(batch, step=0)
+                for name, value in {"loss": losses.total, **losses.terms}.items():
+                    totals[name] = totals.get(name, 0.0) + float(value)
+                batches += 1
+            figures = {name: total / max(1, batches) for name, total in totals.items()}
+            for probe in self.probes:
+                figures.update(probe(model))
+            return figures
+        finally:
+            model.train(was_training)
