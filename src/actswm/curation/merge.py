@@ -36,7 +36,7 @@ class Piece:
 
 def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
     """Write `out` and its manifest; both appear whole or stay as they were."""
-    fps = sorted(piece.report.fps for piece in pieces)[len(pieces) // 2]
+    rates = sorted(piece.report.fps for piece in pieces if piece.report.episodes) or [pieces[0].report.fps]
     first_episodes = [0, *accumulate(piece.report.episodes for piece in pieces)]
     manifest = Manifest(tuple(Entry(p.key, first, p.report) for p, first in zip(pieces, first_episodes)))
     attributes: dict[str, Any] = {"cleaning": settings.describe(), "manifest": manifest.fingerprint}
@@ -47,7 +47,7 @@ def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
         settings.vocabulary,
         settings.height,
         settings.width,
-        fps,
+        rates[len(rates) // 2],
         source=settings.domain.name,
         attributes=attributes,
         columns={**COLUMNS, "recording": Column("int32")},
