@@ -92,9 +92,11 @@ def runs(pts_ns: NDArray[np.int64], rows: NDArray[np.int64], gap_ns: int) -> lis
 
 
 def nominal_fps(pts_ns: NDArray[np.int64]) -> float:
-    """The usual frame rate of a variable-rate video: one over the median interval, rounded to a hundredth."""
+    """The usual frame rate of a variable-rate video, from the intervals that are about as long as the median."""
     intervals = np.diff(pts_ns)
     intervals = intervals[intervals > 0]
     if not len(intervals):
         return 1.0
-    return round(NS / float(np.median(intervals)), 2)
+    median = int(np.median(intervals))
+    usual = intervals[(2 * intervals >= median) & (2 * intervals <= 3 * median)]
+    return round(len(usual) * NS / int(usual.sum()), 2)
