@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made.recordings import MS, START, MadeRecording, write_mcap
 
 from actswm.controls import KEYS14
 from actswm.curation.frames import CutRules, Drop, FrameTable, segmented
@@ -18,6 +17,7 @@ from actswm.errors import UserError
 from actswm.formats.keymap import SHOOTER_KEYS, VIRTUAL_KEYS, KeyMap
 from actswm.formats.owamcap import messages, read_recording
 from actswm.formats.video import frame_times
+from made.recordings import MS, START, MadeRecording, write_mcap
 
 W, SPACE = VIRTUAL_KEYS["W"], VIRTUAL_KEYS["Space"]
 
@@ -48,7 +48,12 @@ def test_keyboard_that_does_not_decode(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [{"last_x": "far", "last_y": 0}, {"last_x": 2**40, "last_y": 0}, {"last_x": 3, "last_y": 3, "us_flags": 1}]
+    "message",
+    [
+        {"last_x": "far", "last_y": 0},
+        {"last_x": 2**40, "last_y": 0},
+        {"last_x": 3, "last_y": 3, "us_flags": 1},
+    ],
 )
 def test_mouse_that_does_not_decode(tmp_path, message) -> None:
     table = table_of(MadeRecording(tmp_path).at(390, messages.RAW_MOUSE, message).write())
@@ -112,7 +117,9 @@ def test_an_input_clock_that_runs_backwards(tmp_path) -> None:
     """A keyboard message of 500 ms comes in the file after one of 700 ms: what happened in between is unknown."""
     made = MadeRecording(tmp_path)
     made.write()
-    rows = [(pts, messages.SCREEN, {"media_ref": {"uri": "run.mkv", "pts_ns": pts * MS}}) for pts in made.pts_ms]
+    rows = [
+        (pts, messages.SCREEN, {"media_ref": {"uri": "run.mkv", "pts_ns": pts * MS}}) for pts in made.pts_ms
+    ]
     rows += [(700, messages.KEYBOARD, {"event_type": "press", "vk": W})]
     rows += [(500, messages.KEYBOARD, {"event_type": "release", "vk": W})]
     write_mcap(made.path, rows)
@@ -190,9 +197,7 @@ def test_the_key_map_decides_what_a_key_means(tmp_path) -> None:
 
 def test_a_video_shorter_than_its_log_is_refused(tmp_path) -> None:
     made = MadeRecording(tmp_path, frames=50)
-    made.screens = [
-        (ms, {"media_ref": {"uri": "run.mkv", "pts_ns": ms * MS}}) for ms in (*made.pts_ms, 5000)
-    ]
+    made.screens = [(ms, {"media_ref": {"uri": "run.mkv", "pts_ns": ms * MS}}) for ms in (*made.pts_ms, 5000)]
     with pytest.raises(UserError, match=r"run.mkv: ends 4020 ms before .*run.mcap logs"):
         table_of(made.write())
 

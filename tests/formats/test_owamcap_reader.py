@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made.recordings import MS, MadeRecording
 
 from actswm.controls import KEYS14, MINECRAFT
 from actswm.errors import UserError
@@ -17,6 +16,7 @@ from actswm.formats.keymap import MINECRAFT_KEYS, SHOOTER_KEYS, VIRTUAL_KEYS, Ke
 from actswm.formats.owamcap import FrameSpans, OwamcapWriter, actions_of_frames, messages, read_recording
 from actswm.formats.owamcap.crop import crop_recording
 from actswm.formats.video import decode, frame_times
+from made.recordings import MS, MadeRecording
 
 SAMPLES = Path(__file__).parents[2] / ".." / "shared" / "samples" / "owamcap"
 W, A = VIRTUAL_KEYS["W"], VIRTUAL_KEYS["A"]
@@ -75,7 +75,9 @@ def test_state_messages_correct_what_events_missed(tmp_path) -> None:
     made = MadeRecording(tmp_path).key(100, W, True)
     made.states = False
     made.at(500, messages.KEYBOARD_STATE, {"buttons": []})
-    made.at(1000, messages.KEYBOARD_STATE, {"buttons": [A]}).at(1500, messages.KEYBOARD_STATE, {"buttons": []})
+    made.at(1000, messages.KEYBOARD_STATE, {"buttons": [A]}).at(
+        1500, messages.KEYBOARD_STATE, {"buttons": []}
+    )
     table = actions(made.write())
     assert pressed(table, "W") == list(range(5, 25))
     assert pressed(table, "A") == list(range(50, 75))
@@ -85,7 +87,9 @@ def test_mouse_buttons_from_clicks_raw_flags_and_states(tmp_path) -> None:
     made = MadeRecording(tmp_path)
     made.states = False
     click = {"event_type": "click", "x": 0, "y": 0, "button": "left"}
-    made.at(100, messages.MOUSE, {**click, "pressed": True}).at(200, messages.MOUSE, {**click, "pressed": False})
+    made.at(100, messages.MOUSE, {**click, "pressed": True}).at(
+        200, messages.MOUSE, {**click, "pressed": False}
+    )
     made.at(400, messages.RAW_MOUSE, {"last_x": 0, "last_y": 0, "button_flags": 0x0004})
     made.at(500, messages.RAW_MOUSE, {"last_x": 0, "last_y": 0, "button_flags": 0x0008})
     made.at(800, messages.MOUSE_STATE, {"x": 0, "y": 0, "buttons": ["left"]})
@@ -97,7 +101,9 @@ def test_mouse_buttons_from_clicks_raw_flags_and_states(tmp_path) -> None:
 
 def test_older_screen_messages_open(tmp_path) -> None:
     made = MadeRecording(tmp_path, frames=10)
-    made.screens = [(ms, {"path": "run.mkv", "pts": ms * MS, "original_shape": [64, 64]}) for ms in made.pts_ms]
+    made.screens = [
+        (ms, {"path": "run.mkv", "pts": ms * MS, "original_shape": [64, 64]}) for ms in made.pts_ms
+    ]
     recording = read_recording(made.write())
     assert recording.video_path.name == "run.mkv" and recording.screen_pts_ns[-1] == 180 * MS
 

@@ -98,5 +98,5 @@ def nominal_fps(pts_ns: NDArray[np.int64]) -> float:
     if not len(intervals):
         return 1.0
     median = int(np.median(intervals))
-    usual = intervals[(2 * intervals >= median) & (2 * intervals <= 3 * median)]
+    usual = intervals[(4 * intervals >= 3 * median) & (4 * intervals <= 5 * median)]
     return round(len(usual) * NS / int(usual.sum()), 2)

@@ -28,7 +28,7 @@ from .work import Task, ask_about, clean_recording, task_key, write_json
 
 Finished = Callable[[str, int, int], None]
 """Called with a recording's name, and how many are done of how many."""
-_POLL_S = 5.0
+_POLL_S = 2.0
 
 
 @dataclass(frozen=True)

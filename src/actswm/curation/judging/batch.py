@@ -20,7 +20,7 @@ from ...errors import UserError
 from ..domains import Domain
 from .cache import VerdictCache
 from .judge import Candidate, Verdict, decided
-from .service import ServiceSettings, client, context, question, redacted, understand
+from .service import ServiceSettings, client, context, question, redacted, service_key, understand
 
 REQUESTS, RESULTS = ".requests.jsonl", ".results.jsonl"
 _MOST_LINES, _MOST_BYTES = 20_000, 90 * 2**20
@@ -127,7 +127,8 @@ class BatchFolder:
                 for file_id in (batch.output_file_id, batch.error_file_id)
                 if file_id
             ]
-            _replace(results, b"\n".join(parts))
+            # Services quote the key in their error messages; it must not end up on disk.
+            _replace(results, b"\n".join(parts).replace(service_key(self._settings).encode(), b"***"))
 
     def receive(self) -> int:
         """Read new result files into the cache; failed answers are asked again. Returns new verdicts."""

@@ -6,6 +6,7 @@ import logging
 import random
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -30,7 +31,7 @@ class OnlineJudge:
         self._client = client(settings)
         self._context = context(domain, settings)
         self._threads = ThreadPoolExecutor(settings.concurrency, thread_name_prefix="judge")
-        self._pace = _Pace(settings.requests_per_minute)
+        self._pace = Pace(settings.requests_per_minute)
         self._under_way: dict[str, Future[Verdict]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -105,21 +106,27 @@ class OnlineJudge:
         )
 
 
-class _Pace:
+class Pace:
     """Spreads requests evenly over each minute."""
 
-    def __init__(self, per_minute: int | None) -> None:
+    def __init__(
+        self,
+        per_minute: int | None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._interval_s = 60.0 / per_minute if per_minute else 0.0
-        self._next = time.monotonic()
+        self._clock, self._sleep = clock, sleep
+        self._next = clock()
         self._lock = threading.Lock()
 
     def wait(self) -> None:
         with self._lock:
-            now = time.monotonic()
-            self._next = max(self._next, now) + self._interval_s
-            delay = self._next - self._interval_s - now
-        if delay > 0:
-            time.sleep(delay)
+            now = self._clock()
+            turn = max(self._next, now)
+            self._next = turn + self._interval_s
+        if turn > now:
+            self._sleep(turn - now)
 
 
 def _retry_after(error: Any) -> float:
