@@ -62,9 +62,7 @@ def exchange(desk: Desk, rounds: int) -> None:
 def carried(desk: Desk, server: JudgeServer, keep=lambda number: True) -> bytes:
     """Somebody carries the request file to a service and brings back the answers, last first."""
     lines = []
-    for number, line in enumerate(
-        reversed((desk.folder / "batch" / "run.requests.jsonl").read_text().splitlines())
-    ):
+    for line in reversed((desk.folder / "batch" / "run.requests.jsonl").read_text().splitlines()):
         question = json.loads(line)
         assert (question["method"], question["url"]) == ("POST", "/v1/chat/completions")
         status, body = server.complete(question["body"])

@@ -91,9 +91,9 @@ def test_no_picture_is_asked_twice(ask) -> None:
 
 
 def test_a_service_that_never_answers_is_an_error_not_a_verdict(ask) -> None:
-    with judge_server(trouble=lambda before: "500") as server:
-        with pytest.raises(UserError, match=r"does not answer \(status 500, 2 attempts\); run again later"):
-            ask(server, [0], attempts=2)
+    never = r"does not answer \(status 500, 2 attempts\); run again later"
+    with judge_server(trouble=lambda before: "500") as server, pytest.raises(UserError, match=never):
+        ask(server, [0], attempts=2)
     with judge_server() as server:
         assert_right(ask(server, [0]), [0])  # nothing wrong was kept
 
@@ -127,9 +127,11 @@ def test_requests_are_paced() -> None:
 
 def test_the_key_appears_nowhere(ask, caplog, tmp_path) -> None:
     caplog.set_level(logging.DEBUG)
-    with judge_server(trouble=lambda before: "401") as server:
-        with pytest.raises(UserError, match="status 401") as caught:
-            ask(server, range(3))
+    with (
+        judge_server(trouble=lambda before: "401") as server,
+        pytest.raises(UserError, match="status 401") as caught,
+    ):
+        ask(server, range(3))
     with judge_server(trouble=lambda before: "429" if before < 1 else None) as server:
         ask(server, range(3))
     assert KEY not in str(caught.value) and KEY not in caplog.text

@@ -27,9 +27,9 @@ def moving_frames(count: int, height: int = 64, width: int = 64) -> np.ndarray:
 
 
 def write_video(path: Path, pts_ms: list[int], frames: np.ndarray | None = None) -> None:
-    """A Matroska video with any timestamps, even repeated or backward ones (only decoding times must grow)."""
+    """A video with any timestamps, even repeated or backward ones (only decoding times must grow)."""
     frames = moving_frames(len(pts_ms)) if frames is None else frames
-    with av.open(str(path), "w", format="matroska") as container:
+    with av.open(str(path), "w", format="mp4" if path.suffix == ".mp4" else "matroska") as container:
         stream: Any = container.add_stream("libx264", rate=50)
         stream.height, stream.width = frames.shape[1:3]
         stream.pix_fmt = "yuv444p"

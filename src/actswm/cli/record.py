@@ -15,7 +15,9 @@ def record(
     seed: int = typer.Option(0, help="Seed of the whole recording."),
     size: int = typer.Option(128, help="Height and width of the frames in pixels."),
     episode_steps: int = typer.Option(800, help="Longest episode in raw steps."),
-    behaviour: str = typer.Option("explorer", help="Who plays: explorer, expert (tasks; with noise) or random."),
+    behaviour: str = typer.Option(
+        "explorer", help="Who plays: explorer, expert (tasks; with noise) or random."
+    ),
     controls: str = typer.Option(
         "", help="Only these controls do anything, e.g. W,Turn_L,Turn_R (default: the world's own)."
     ),

@@ -73,9 +73,9 @@ class WindowDataset(Dataset):
         pixels = np.empty((len(index), self.steps, *frames.shape), np.uint8)
         for window, start in zip(pixels, self.starts[index]):
             frames.read(start + skip * np.arange(self.steps), window)
-        return torch.from_numpy(self._resized(pixels)), torch.from_numpy(self._step_actions(index))
+        return torch.from_numpy(self._resized(pixels)), torch.from_numpy(self.step_actions(index))
 
-    def _step_actions(self, index: NDArray[np.integer]) -> NDArray[np.float32]:
+    def step_actions(self, index: NDArray[np.integer]) -> NDArray[np.float32]:
         """Steps from `lead` before the window to its last transition; zeros before the episode's start."""
         skip = self.encoding.frameskip
         offsets = np.arange(-self.encoding.lead * skip, (self.steps - 1) * skip)

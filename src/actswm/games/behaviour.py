@@ -154,7 +154,8 @@ class Noisy:
         return self._noise.act(frame, info)
 
 
-BEHAVIOURS = ("explorer", "random")
+BEHAVIOURS = ("explorer", "random", "expert")
+"""`expert` plays tasks and is made where the task is known."""
 
 
 def make_behaviour(name: str, game: Game, rng: np.random.Generator) -> Behaviour:

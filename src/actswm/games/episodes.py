@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UserError
 from ..game import Game
-from .behaviour import make_behaviour
+from .behaviour import Behaviour, Noisy, RandomKeys, make_behaviour
 from .registry import DEFAULT_SIZE, make_game
+from .tasks import Info, Start, Task, find_task
 
 POSE = ("x", "y", "z", "yaw", "pitch")
 """The telemetry that is stored with each frame, as far as the game tells it (else NaN)."""
-MAX_SEED = 2**32 - 1
+AFTERMATH = 20
+"""Raw steps that are kept after a task's success: what it looks like belongs to the episode."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class RecordingPlan:
     """What is to be recorded. Equal plans give equal files."""
 
     game: str
+    """A game, or with the behaviour `expert` a task."""
     seed: int = 0
     size: tuple[int, int] = DEFAULT_SIZE
     behaviour: str = "explorer"
@@ -30,7 +34,13 @@ class RecordingPlan:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game."""
 
+    @property
+    def task(self) -> Task | None:
+        return find_task(self.game) if self.behaviour == "expert" else None
+
     def open_game(self) -> Game:
+        if self.task:
+            return make_game(self.task.game, size=self.size, **{**self.task.game_options, **self.options})
         return make_game(self.game, size=self.size, **self.options)
 
     def episode_seed(self, index: int) -> int:
@@ -55,6 +65,30 @@ class Episode:
         return Episode(self.seed, self.pixels[:rows], self.action[:rows], self.pose[:rows])
 
 
+@dataclass(frozen=True)
+class Part:
+    """Who plays from where, and when that is over."""
+
+    start: Start
+    player: Behaviour
+    finished: Callable[[Sequence[Info]], bool] = lambda infos: False
+
+
+def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
+    """The part that the episode with `seed` is to play."""
+    rng = np.random.default_rng((seed, 1))
+    task = plan.task
+    if task is None:
+        return Part({"seed": seed}, make_behaviour(plan.behaviour, game, rng))
+    if task.draw_start is None:
+        raise UserError(
+            f"task {task.name} has no starts besides those it is judged on; record its game instead"
+        )
+    start = task.draw_start(seed)
+    noise = RandomKeys(rng, game.vocabulary, game.effective)
+    return Part(start, Noisy(task.expert(start), noise, rng), task.succeeded)
+
+
 def record_episode(
     game: Game, plan: RecordingPlan, index: int, wanted: Callable[[], bool] = lambda: True
 ) -> Episode:
@@ -63,21 +97,25 @@ def record_episode(
     `wanted` is asked now and then; the episode ends early, and is of no use, when it says no.
     """
     seed = plan.episode_seed(index)
-    behaviour = make_behaviour(plan.behaviour, game, np.random.default_rng((seed, 1)))
+    part = cast(game, plan, seed)
     height, width = plan.size
     pixels = np.empty((plan.episode_steps, height, width, 3), np.uint8)
     action = np.empty((plan.episode_steps, game.vocabulary.size), np.float32)
     pose = np.empty((plan.episode_steps, len(POSE)), np.float32)
-    frame, info = game.reset(seed=seed)
-    rows = 0
-    while rows < plan.episode_steps:
+    frame, info = game.reset(**part.start)
+    infos = [info]
+    rows, last = 0, plan.episode_steps
+    while rows < last:
         if rows % 64 == 0 and not wanted():
             break
         pixels[rows] = frame
         pose[rows] = [info["telemetry"].get(name, np.nan) for name in POSE]
-        action[rows] = behaviour.act(frame, info)
+        action[rows] = part.player.act(frame, info)
         frame, _, terminated, truncated, info = game.step(action[rows])
+        infos.append(info)
         rows += 1
         if terminated or truncated:
             break
+        if last == plan.episode_steps and part.finished(infos):
+            last = min(last, rows + AFTERMATH)
     return Episode(seed, pixels, action, pose).first(rows)

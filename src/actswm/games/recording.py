@@ -18,8 +18,7 @@ import numpy as np
 from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
 from ..errors import UserError
 from ..game import Game
-from .behaviour import make_behaviour
-from .episodes import POSE, Episode, RecordingPlan
+from .episodes import POSE, Episode, RecordingPlan, cast
 from .workers import play_in_order
 
 
@@ -51,7 +50,7 @@ def record(
         raise UserError("record needs at least 1 step, 1 worker and 2 steps an episode")
     path = Path(path)
     with contextlib.closing(plan.open_game()) as game:  # no engine starts before reset
-        make_behaviour(plan.behaviour, game, np.random.default_rng())  # a wrong name fails here, before the file
+        cast(game, plan, plan.episode_seed(0))  # a wrong behaviour fails here, before there is a file
         spec = dataset_spec(plan, game)
         archive = None if owamcap is None else OwamcapFolder(Path(owamcap), spec)
     if path.exists():
@@ -85,11 +84,12 @@ def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
         height=height,
         width=width,
         fps=game.fps,
-        source=plan.game,
+        source=game.name,
         action_origin="recorded",
         attributes={
             "seed": plan.seed,
             "behaviour": plan.behaviour,
+            "task": plan.task.name if plan.task else None,
             "episode_steps": plan.episode_steps,
             "options": dict(plan.options),
             "effective": [name for name, on in zip(game.vocabulary.names, game.effective) if on],
@@ -120,7 +120,9 @@ class OwamcapFolder:
         ) as writer:
             for frame, action in zip(episode.pixels, episode.action):
                 writer.add(frame, action)
-        for file in sorted(unfinished.iterdir(), reverse=True):  # the video before the .mcap that refers to it
+        for file in sorted(
+            unfinished.iterdir(), reverse=True
+        ):  # the video before the .mcap that refers to it
             os.replace(file, self._folder / file.name)
         unfinished.rmdir()
 

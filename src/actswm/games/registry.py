@@ -46,7 +46,7 @@ def game_names() -> tuple[str, ...]:
 
 
 def gymnasium_id(name: str) -> str:
-    """"freedoom/maze" -> "actswm/freedoom-maze-v0"."""
+    """ "freedoom/maze" -> "actswm/freedoom-maze-v0"."""
     return f"actswm/{name.replace('/', '-')}-v0"
 
 
@@ -70,4 +70,8 @@ def _module(family: str) -> ModuleType:
 def _unknown(name: str) -> str:
     known = game_names()
     nearest = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.0)
-    return f"unknown game {name!r}; the nearest known one is {nearest[0]!r}" if nearest else f"unknown game {name!r}"
+    return (
+        f"unknown game {name!r}; the nearest known one is {nearest[0]!r}"
+        if nearest
+        else f"unknown game {name!r}"
+    )

@@ -62,7 +62,9 @@ def _take_turns(pipes: list[Connection]) -> Iterator[Episode]:
             try:
                 message = pipe.recv()
             except EOFError:
-                raise UserError("a recording process was killed; run the same command again to go on") from None
+                raise UserError(
+                    "a recording process was killed; run the same command again to go on"
+                ) from None
             if isinstance(message, str):
                 raise UserError(message)
             yield _receive(pipe, *message)
@@ -70,6 +72,7 @@ def _take_turns(pipes: list[Connection]) -> Iterator[Episode]:
 
 def _play(pipe: Connection, plan: RecordingPlan, index: int, stride: int) -> None:
     """A worker's life: play every `stride`-th episode until nobody wants them."""
+
     def wanted() -> bool:
         return not _abandoned(pipe)
 

@@ -44,8 +44,8 @@ class BatchNorm(nn.Module):
         if not self.training:
             return Statistics(self.running_mean, self.running_var)
         rows = x.reshape(-1, x.shape[-1]).float()
-        moments = mean_over_ranks(torch.stack([rows.mean(0), rows.square().mean(0)]))
-        mean, variance = moments[0], (moments[1] - moments[0].square()).clamp_min(0)
+        mean = mean_over_ranks(rows.mean(0))
+        variance = mean_over_ranks((rows - mean).square().mean(0))
         with torch.no_grad():
             self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
             self.running_var.lerp_(variance.to(self.running_var.dtype), self.momentum)

@@ -28,7 +28,7 @@ class ConvEncoder(nn.Module):
         layers: list[nn.Module] = []
         previous = 3
         for channels in config.channels:
-            layers += [nn.Conv2d(previous, channels, 4, 2, 1), nn.GroupNorm(8, channels), nn.SiLU()]
+            layers += [nn.Conv2d(previous, channels, 4, 2, 1), nn.GroupNorm(8, channels), nn.ReLU()]
             previous = channels
         self.pyramid = nn.Sequential(*layers)
         self.out = nn.Linear(previous * side * side, config.hidden)

@@ -34,7 +34,7 @@ class TrainingModule(L.LightningModule):
         torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))
         losses = self.losses(batch, self.global_step)
         if not torch.isfinite(losses.total):
-            terms = ", ".join(f"{name} {float(value):.3g}" for name, value in losses.terms.items())
+            terms = ", ".join(f"{name} {float(value.detach()):.3g}" for name, value in losses.terms.items())
             raise UserError(
                 f"the loss is not finite at step {self.global_step} ({terms}); "
                 "lower training.learning_rate or raise the precision; the last checkpoint is kept"

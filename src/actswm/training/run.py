@@ -13,6 +13,7 @@ from typing import Any
 import lightning as L
 import numpy as np
 import torch
+from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from ..data import DatasetFile, WindowShape, split_episodes, starts_in
@@ -52,6 +53,7 @@ def train(
 ) -> TrainingResult:
     """Train into `folder`, or go on where a run of the same configuration stopped."""
     checkpoint = _prepare_folder(config, folder, resume)
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
@@ -60,6 +62,7 @@ def train(
         start = int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
     train_data, validation_data = _datasets(config, module, data)
     module.model.action_scale.copy_(torch.from_numpy(_action_scale(train_data)))
+    callbacks = list(callbacks)
     validation = Validation(
         _validation_loader(config, validation_data), config.training.validate_every, probes
     )
@@ -77,6 +80,7 @@ def train(
         log_every_n_steps=config.training.log_every,
         enable_checkpointing=False,
         enable_model_summary=False,
+        enable_progress_bar=any(isinstance(callback, ProgressBar) for callback in callbacks),
         num_sanity_val_steps=0,
         callbacks=[
             ClockCheckpoint(folder, config.training.checkpoint_minutes, config.training.checkpoint_steps),
@@ -96,9 +100,10 @@ def train(
     began = time.monotonic()
     if start < config.training.steps:
         loader = window_loader(train_data, sampler, config.training.workers)
-        trainer.fit(module, loader, ckpt_path=checkpoint, weights_only=True)
-        if trainer.interrupted:
-            raise KeyboardInterrupt
+        try:
+            trainer.fit(module, loader, ckpt_path=checkpoint, weights_only=True)
+        except SystemExit:  # Lightning's answer to Ctrl+C, after its callbacks have saved
+            raise KeyboardInterrupt from None
     else:
         state = torch.load(folder / LAST, map_location="cpu", weights_only=True)["state_dict"]
         module.load_state_dict(state)

@@ -33,7 +33,12 @@ done
 printf '/dev/shm/%s\\n' ViZDoomSM$id ViZDoomMQCtr$id ViZDoomMQDoom$id > leftovers
 exec {engine} "$@"
 """
-ARGUMENTS = "+sv_jump 2 +sv_crouch 2 +sv_freelook 2 +cl_run 1 +neverswitchonpickup 1 -file actswm.pk3"
+ARGUMENTS = (
+    "+sv_jump 2 +sv_crouch 2 +sv_freelook 2 +cl_run 1 +neverswitchonpickup 1 +r_clearbuffer 1 "
+    "-file actswm.pk3"
+)
+"""Among them: clear each frame first, or the odd pixel that no wall covers shows what was drawn before, and frames
+would not depend on seed and actions alone."""
 START_TICS = 14
 """Raw steps at the start of a level in which the weapon comes up; not part of the episode."""
 BUTTONS = (

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -17,13 +20,24 @@ from ..guard import EngineDied
 from ..spaces import action_space, frame_space
 from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
 from .start import start_actions
-from .worlds import WORLDS
+from .worlds import WEAPON, WORLDS
 
 if TYPE_CHECKING:
     import vizdoom
 
 MAX_SEED = 2**32 - 1
-WEAPON_CONTROLS = {"Fire", "Aim", "Reload"}
+DEMO_TAIL = 2
+"""Raw steps without action that the engine appends to a demo when its recording ends."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A replayed episode: action t leads from frame t to frame t + 1."""
+
+    frames: NDArray[np.uint8]
+    """(n + 1, h, w, 3); only n where the last action ended the episode"""
+    actions: NDArray[np.float32]
+    """(n, A)"""
 
 
 class FreedoomGame(gymnasium.Env[Any, Any]):
@@ -59,11 +73,15 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         self.action_space = action_space(self.vocabulary)
         enabled = self.world.controls if controls is None else tuple(controls)
         self.effective = self.vocabulary.action(enabled) > 0
+        if not self.world.armed and not set(WEAPON).isdisjoint(enabled):
+            raise UserError(
+                f"{self.name} has no weapon, so {', '.join(WEAPON)} do nothing; choose other controls"
+            )
         self._settings = EngineSettings(
             world=self.world,
             resolution=screen_resolution(size),
             monsters=monsters,
-            weapon=bool(WEAPON_CONTROLS & set(enabled)),
+            weapon=not set(WEAPON).isdisjoint(enabled),
             goal=goal,
         )
         self._first_seed = seed
@@ -77,11 +95,8 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     ) -> tuple[Frame, dict[str, Any]]:
         seed = self._episode_seed(seed)
         super().reset(seed=seed)
-        if self._engine is None:
-            self._engine = Engine(self._settings)
-        doom = self._engine.doom
+        doom = self._level(seed)
         with self._watched():
-            doom.set_doom_map(self.world.maps[seed % len(self.world.maps)])
             doom.set_seed(seed)
             doom.new_episode(str((options or {}).get("demo", "")))
         self._kills = 0.0
@@ -90,15 +105,33 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         return self._frame, {**info, "seed": seed}
 
     def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
-        self._advance(self._masked(np.asarray(action)[None]))
+        return self.fast_forward(np.asarray(action)[None])
+
+    def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        """One `step` for each action, three times as fast: only the last frame is drawn."""
+        self._advance(actions * self.effective)
         info = self._observe()
         return self._frame, 0.0, self._running().is_episode_finished(), False, info
 
-    def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, dict[str, Any]]:
-        """The same as one `step` per action, three times as fast: only the last frame is drawn."""
-        self._advance(self._masked(actions))
-        info = self._observe()
-        return self._frame, info
+    def replay(self, path: str | os.PathLike[str], *, seed: int) -> Demo:
+        """Play the `.lmp` demo of an episode that was recorded in this world with `seed`; ends the current one."""
+        if not Path(path).is_file():
+            raise UserError(f"{path}: no such demo file")
+        doom = self._level(seed)
+        frames, actions = [], []
+        with self._watched():
+            doom.replay_episode(str(Path(path).resolve()))
+            for _ in start_actions(self.world.start, seed):
+                doom.advance_action(1, True)
+            while not doom.is_episode_finished():
+                self._observe()
+                frames.append(self._frame)
+                doom.advance_action(1, True)
+                actions.append(doom.get_last_action())
+        if not doom.is_replaying_episode():  # it ran out; else the episode ended in it
+            frames, actions = frames[: 1 - DEMO_TAIL], actions[:-DEMO_TAIL]
+        self.close()  # an engine that has replayed does not start new episodes from their seeds
+        return Demo(np.array(frames), np.array(actions, np.float32))
 
     def render(self) -> Frame:
         return self._frame
@@ -118,13 +151,17 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
         return seed
 
+    def _level(self, seed: int) -> vizdoom.DoomGame:
+        """The engine, running, with the seed's map chosen."""
+        if self._engine is None:
+            self._engine = Engine(self._settings)
+        self._engine.doom.set_doom_map(self.world.maps[seed % len(self.world.maps)])
+        return self._engine.doom
+
     def _running(self) -> vizdoom.DoomGame:
         if self._engine is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         return self._engine.doom
-
-    def _masked(self, actions: NDArray[np.floating]) -> NDArray[np.floating]:
-        return np.asarray(actions) * self.effective
 
     def _advance(self, actions: NDArray[np.floating]) -> None:
         """Run raw steps, drawing only the last; stops where the episode ends."""
@@ -147,7 +184,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if state is not None:  # None once the episode is over: the last frame and telemetry stand
             height, width = self.size
             screen: Any = state.screen_buffer
-            self._frame = np.asarray(cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
+            self._frame = np.asarray(
+                cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8
+            )
             self._telemetry = dict(zip(VARIABLES, map(float, state.game_variables)))  # type: ignore[arg-type]
         elif doom.is_player_dead():
             events.append({"name": "death"})
@@ -167,4 +206,6 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             yield
         except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:
             self.close()
-            raise EngineDied(f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again") from error
+            raise EngineDied(
+                f"{self.name}: the ViZDoom engine died ({error}); reset() starts it again"
+            ) from error

@@ -10,6 +10,7 @@ from ...controls import KEYS14
 Start = Literal["spawn", "turn", "walk"]
 """How the seed varies a start: by the map's own spawns; by the heading at one spot; by a short walk."""
 
+WEAPON = ("Fire", "Aim", "Reload")
 LOOKING = ("Turn_L", "Turn_R", "Look_U", "Look_D")
 WALKING = ("W", "A", "S", "D", "Turn_L", "Turn_R")
 
@@ -22,6 +23,9 @@ class World:
     iwad: str = "freedoom2.wad"
     scenario: str | None = None
     controls: tuple[str, ...] = KEYS14.names
+    """The controls that are in use unless others are asked for."""
+    armed: bool = True
+    """Can the weapon's controls do anything? A scenario may take the weapon away."""
     start: Start = "walk"
 
 
@@ -30,7 +34,7 @@ MAPS = ("map02", "map11", "map15")
 WORLDS: dict[str, World] = {
     "turn": World(("map11",), controls=LOOKING, start="turn"),
     "room": World(("map01",), scenario="basic.wad", controls=WALKING),
-    "maze": World(("map01",), scenario="my_way_home.wad", controls=WALKING, start="spawn"),
+    "maze": World(("map01",), scenario="my_way_home.wad", controls=WALKING, armed=False, start="spawn"),
     "maps": World(MAPS),
     **{f"map{number:02}": World((f"map{number:02}",)) for number in range(1, 33)},
     **{

@@ -1,0 +1,5 @@
+"""`python -m actswm` is `actswm`."""
+
+from .cli.main import run
+
+run()

@@ -1,0 +1,94 @@
+"""The windows that every compared model is judged on: the same starts, whatever its context length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data.loader import WindowDataset
+from ..model import WorldModel
+
+
+@dataclass(frozen=True)
+class WindowSample:
+    """Start rows of windows of `context` + `horizon` frames; frame `context` - 1 of each is t.
+
+    `partner` names, for each window, another window whose recorded actions serve as a real alternative.
+    """
+
+    path: Path
+    starts: NDArray[np.int64]
+    partner: NDArray[np.int64]
+    context: int
+    horizon: int
+    frameskip: int
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def dataset(self, model: WorldModel) -> WindowDataset:
+        """The windows as a model sees them: its last H context frames before the same t, and the future."""
+        skipped = self.context - min(self.context, model.context_length)
+        return WindowDataset(
+            self.path,
+            model.encoding,
+            self.context - skipped + self.horizon,
+            self.starts + skipped * self.frameskip,
+            model.config.image_size,
+        )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch of windows: frames (B, H + K, h, w, 3), actions (B, lead + H + K - 1, A'), and the partners'."""
+
+    pixels: torch.Tensor
+    actions: torch.Tensor
+    partner_actions: torch.Tensor
+
+
+def sample_windows(
+    path: Path,
+    count: int,
+    *,
+    split: str = "test",
+    context: int = 32,
+    horizon: int = 32,
+    frameskip: int = 4,
+    seed: int = 1234,
+    split_seed: int = 3072,
+) -> WindowSample:
+    """Draw windows of a split without replacement; partners come from other episodes where there are several."""
+    shape = WindowShape(context + horizon, frameskip)
+    with DatasetFile(path) as file:
+        episodes = split_episodes(file.num_episodes, split_seed).part(split)
+        starts = starts_in(file, shape, episodes)
+        rng = np.random.default_rng(seed)
+        chosen = rng.choice(starts, min(count, len(starts)), replace=False)
+        episode = file.episode_idx[chosen]
+    return WindowSample(path, chosen, _partners(episode, rng), context, horizon, frameskip)
+
+
+def _partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+    everyone = np.arange(len(episode))
+    partner = np.empty(len(episode), np.int64)
+    for i in everyone:
+        others = everyone[episode != episode[i]]
+        others = others if len(others) else everyone[everyone != i]
+        partner[i] = rng.choice(others) if len(others) else i
+    return partner
+
+
+def cases(sample: WindowSample, model: WorldModel, batch: int):  # type: ignore[no-untyped-def]
+    """Yield the sample in batches of `Case`."""
+    dataset = sample.dataset(model)
+    for first in range(0, len(sample), batch):
+        index = np.arange(first, min(first + batch, len(sample)))
+        pixels, actions = dataset.__getitems__(index.tolist())
+        partner_actions = torch.from_numpy(dataset.step_actions(sample.partner[index]))
+        yield Case(pixels, actions, partner_actions)

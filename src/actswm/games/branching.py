@@ -1,0 +1,144 @@
+"""True counterfactuals: the futures of several action sequences from one and the same state of a game.
+
+A deterministic game needs no saved states: the state is the seed and the actions so far, and is reached again by
+replaying them. Where the game can run without drawing (`fast_forward`), the replay does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from ..game import Frame, Game
+from .registry import DEFAULT_SIZE, make_game
+
+Step = tuple[Frame, float, bool, bool, dict[str, Any]]
+"""What a game's `step` returns."""
+
+
+@runtime_checkable
+class FastForward(Protocol):
+    """A game that can take many raw steps and draw only the last."""
+
+    def fast_forward(self, actions: NDArray[np.floating]) -> Step:
+        """As one `step` per action (at least one), up to the episode's end; returns the last one's."""
+        ...
+
+
+@dataclass(frozen=True)
+class BranchPoint:
+    """A state, as the way to it, and what is to be tried there.
+
+    `prefix` (n, A) and each alternative (m, A) are raw actions; `every` keeps each `every`-th frame of a future
+    (frameskip 4: the frames of the model steps) and draws no others.
+    """
+
+    seed: int
+    prefix: NDArray[np.floating]
+    alternatives: Sequence[NDArray[np.floating]]
+    every: int = 1
+
+
+@dataclass(frozen=True)
+class Future:
+    """`frames[i]` and `telemetry[i]` follow the alternative's raw action number (i + 1) * every.
+
+    Where the episode ends earlier (a death), frames are fewer than asked for.
+    """
+
+    frames: NDArray[np.uint8]
+    telemetry: tuple[Mapping[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Branches:
+    """The frame at the branching point, and the future of each alternative."""
+
+    start: Frame
+    futures: tuple[Future, ...]
+
+
+def branch(
+    game: Game,
+    seed: int,
+    prefix: NDArray[np.floating],
+    alternatives: Sequence[NDArray[np.floating]],
+    *,
+    every: int = 1,
+) -> Branches:
+    """Render the true future of each alternative after `prefix` from `reset(seed)`.
+
+    The alternative that was recorded gives the recorded frames bit for bit.
+    """
+    if not game.deterministic:
+        raise UserError(f"{game.name} is not deterministic, so it cannot branch; use a freedoom world")
+    if every < 1 or any(len(actions) % every for actions in alternatives):
+        raise UserError(f"alternatives must be a multiple of every={every} raw steps long")
+    if not alternatives:
+        raise UserError("branch needs at least one alternative")
+    futures = []
+    for actions in alternatives:
+        start, _ = game.reset(seed=seed)
+        if len(prefix):
+            start, _, terminated, truncated, _ = _run(game, prefix)
+            if terminated or truncated:
+                raise UserError(f"{game.name}, seed {seed}: the episode ends inside the prefix")
+        futures.append(_future(game, start.shape, actions, every))
+    return Branches(start, tuple(futures))
+
+
+def branch_all(
+    name: str,
+    points: Iterable[BranchPoint],
+    *,
+    size: tuple[int, int] = DEFAULT_SIZE,
+    workers: int = 1,
+    **options: Any,
+) -> Iterator[Branches]:
+    """`branch` at many points of the game `name`, in order, with `workers` engines side by side."""
+    with ProcessPoolExecutor(
+        workers, get_context("spawn"), initializer=_open_game, initargs=(name, size, options)
+    ) as pool:
+        yield from pool.map(_branch_at, points)
+
+
+_game: Game | None = None
+"""In a worker process of `branch_all`: its game. The engine ends with the process."""
+
+
+def _open_game(name: str, size: tuple[int, int], options: dict[str, Any]) -> None:
+    global _game
+    _game = make_game(name, size=size, **options)
+
+
+def _branch_at(point: BranchPoint) -> Branches:
+    assert _game is not None
+    return branch(_game, point.seed, point.prefix, point.alternatives, every=point.every)
+
+
+def _future(game: Game, shape: tuple[int, ...], actions: NDArray[np.floating], every: int) -> Future:
+    frames, telemetry = [], []
+    for first in range(0, len(actions), every):
+        frame, _, terminated, truncated, info = _run(game, actions[first : first + every])
+        if terminated or truncated:
+            break
+        frames.append(frame)
+        telemetry.append(info["telemetry"])
+    return Future(np.array(frames, np.uint8).reshape(-1, *shape), tuple(telemetry))
+
+
+def _run(game: Game, actions: NDArray[np.floating]) -> Step:
+    if isinstance(game, FastForward):
+        return game.fast_forward(actions)
+    for action in actions:
+        step = game.step(action)
+        if step[2] or step[3]:
+            break
+    return step

@@ -1,0 +1,131 @@
+"""Minetest as a `Game`: 20 raw steps a second, over KEYS14 or Minecraft's vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ...controls import KEYS14, MINECRAFT, vocabulary_of
+from ...errors import UserError
+from ...game import Frame
+from ..guard import EngineDied
+from ..spaces import action_space, frame_space
+from .client import Client
+from .controls import Hands, slot_key
+from .world import WORLDS, Start, episode_start
+
+MAX_SEED = 2**32 - 1
+START_FIELDS = {field.name for field in fields(Start)}
+
+
+class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
+    """A world of Minetest.
+
+    `vocabulary` is `keys14` or `minecraft`; `world_seed` the map's seed; the engine starts anew by itself when
+    it has grown beyond `memory_mb`. `reset(options=...)` takes the fields of `world.Start` (position, yaw,
+    pitch, inventory, slot, boxes, ...) and puts them over the start that the seed gives.
+
+    Events: `dig` and `place` with `node` and `position` (and what it was placed `against`), `death`. The same
+    start and actions give the same events and poses; distant scenery may be drawn a step earlier or later, so
+    frames are not always bit-identical.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+    render_mode = "rgb_array"
+    fps = 20.0
+    deterministic = False
+
+    def __init__(
+        self,
+        world: str,
+        *,
+        seed: int | None = None,
+        size: tuple[int, int] = (128, 128),
+        vocabulary: str = KEYS14.name,
+        world_seed: int = 3,
+        memory_mb: int = 1500,
+    ) -> None:
+        if world not in WORLDS:
+            raise UserError(f"unknown Minetest world {world!r}; known: {', '.join(WORLDS)}")
+        if vocabulary not in (KEYS14.name, MINECRAFT.name):
+            raise UserError(f"Minetest speaks keys14 and minecraft, not {vocabulary!r}")
+        self.name = f"minetest/{world}"
+        self.vocabulary = vocabulary_of(vocabulary)
+        self.effective = np.ones(self.vocabulary.size, bool)
+        self.world = WORLDS[world](world_seed)
+        self.size = size
+        self.observation_space = frame_space(size)
+        self.action_space = action_space(self.vocabulary)
+        self._memory_bytes = memory_mb << 20
+        self._first_seed = seed
+        self._client: Client | None = None
+        self._hands = Hands(self.vocabulary)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Frame, dict[str, Any]]:
+        seed = self._episode_seed(seed)
+        super().reset(seed=seed)
+        start = self._start(seed, options or {})
+        client = self._ready_client()
+        try:
+            client.step(self._hands.release(), (0, 0))
+            client.begin(start.command())
+            slot = slot_key(start.slot)
+            client.step([(slot, True)], (0, 0))
+            client.step([(slot, False)], (0, 0))
+        except EngineDied:
+            self.close()
+            raise
+        self._hands.look_at(start.yaw, start.pitch)
+        return client.frame(), {"events": [], "telemetry": client.telemetry(), "seed": seed}
+
+    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+        if self._client is None:
+            raise UserError(f"{self.name} is not running; call reset() first")
+        try:
+            events = self._client.step(*self._hands.act(np.asarray(action)))
+        except EngineDied:
+            self.close()
+            raise
+        died = any(event["name"] == "death" for event in events)
+        return self._client.frame(), 0.0, died, False, {"events": events, "telemetry": self._client.telemetry()}
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _start(self, seed: int, options: dict[str, Any]) -> Start:
+        unknown = set(options) - START_FIELDS
+        if unknown:
+            raise UserError(
+                f"{self.name}: unknown reset option {sorted(unknown)[0]!r}; known: {', '.join(sorted(START_FIELDS))}"
+            )
+        start = episode_start(self.world, seed).command() | options
+        return Start(**start)
+
+    def _ready_client(self) -> Client:
+        """The running engine; a new one if there is none, if it died, or if it has grown too large."""
+        if self._client is not None:
+            alive = self._client.engine.alive
+            if not alive or self._client.engine.resident_bytes > self._memory_bytes:
+                self.close()
+        if self._client is None:
+            self._client = Client(self.name, self.world, self.size)
+            self._hands.release()
+        return self._client
+
+    def _episode_seed(self, seed: int | None) -> int:
+        """The seed asked for; else the constructor's, once; else the next of the game's own stream."""
+        if seed is None:
+            seed, self._first_seed = self._first_seed, None
+        if seed is None:
+            return int(self.np_random.integers(MAX_SEED + 1))
+        if not 0 <= seed <= MAX_SEED:
+            raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
+        return seed

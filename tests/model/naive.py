@@ -1,0 +1,23 @@
+"""The rollout as the paper writes it: recompute the whole window for every step and sequence."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from actswm.model import Context, WorldModel
+
+
+def naive_rollout(model: WorldModel, context: Context, actions: Tensor) -> Tensor:
+    """Step actions (B, S, K, A') -> latents (B, S, K, D), for a model in evaluation mode."""
+    rollouts = []
+    for sequence in actions.unbind(1):
+        latents = list(context.latents.unbind(1))
+        features = model.features(torch.cat([context.actions, sequence], 1))
+        for _ in range(sequence.shape[1]):
+            first = max(0, len(latents) - model.context_length)
+            window = torch.stack(latents[first:], 1)
+            outputs = model.predictor(window, features[:, first : len(latents)])
+            latents.append(model.prediction_projector(outputs[:, -1]))
+        rollouts.append(torch.stack(latents[-sequence.shape[1] :], 1))
+    return torch.stack(rollouts, 1)

@@ -1,0 +1,85 @@
+import pytest
+import torch
+import torch.nn.functional as F
+
+from actswm.model import Context, WorldModel
+from actswm.objective import Batch, Objective, ObjectiveConfig
+from actswm.objective.objective import HingeConfig, ReadoutLossConfig, SigregConfig
+
+from ..model.naive import naive_rollout
+from ..model.small_models import disturbed, small_config
+
+
+def batch(frames: int, size: int = 4) -> Batch:
+    generator = torch.Generator().manual_seed(3)
+    pixels = torch.randint(0, 255, (size, frames, 16, 16, 3), dtype=torch.uint8, generator=generator)
+    return Batch(pixels, torch.rand(size, frames - 1, 56, generator=generator).round())
+
+
+def test_the_whole_objective_by_hand():
+    """Weights, alignment of actions and targets, and the no-op rollout, on a model in evaluation mode."""
+    model = disturbed(small_config(4))
+    config = ObjectiveConfig(
+        horizon=3,
+        sigreg=SigregConfig(0.2, projections=50),
+        hinge=HingeConfig(0.7, 0.9),
+        readout=ReadoutLossConfig(0.3, 0.5),
+    )
+    objective, windows = Objective(config), batch(7)
+    found = objective(model, windows, torch.Generator().manual_seed(9))
+
+    z = model.encode(windows.pixels)
+    context = Context(z[:, :4], windows.actions[:, :3])
+    future = windows.actions[:, 3:]
+    recorded, noop = naive_rollout(model, context, torch.stack([future, 0 * future], 1)).unbind(1)
+    prediction = (recorded - z[:, 4:]).square().mean()
+    hinge = (F.cosine_similarity(recorded, noop, dim=-1) - 0.1).clamp_min(0).mean()
+    q = model.readout
+    readout = (q(z[:, 3:6], z[:, 4:]) - future).square().mean()
+    readout = (
+        readout + 0.5 * (q(torch.cat([z[:, 3:4], recorded[:, :2]], 1), recorded) - future).square().mean()
+    )
+    sigreg = objective.sigreg(z.transpose(0, 1), torch.Generator().manual_seed(9))
+    expected = prediction + 0.2 * sigreg + 0.7 * hinge + 0.3 * readout
+    torch.testing.assert_close(found.total, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_one_step_training_predicts_every_position():
+    model = disturbed(small_config(4))
+    objective, windows = Objective(ObjectiveConfig(rollout=False)), batch(5)
+    found = objective(model, windows, torch.Generator().manual_seed(1))
+    z = model.encode(windows.pixels)
+    expected = (model.predict(z[:, :4], windows.actions) - z[:, 1:]).square().mean()
+    torch.testing.assert_close(found.terms["prediction"], expected)
+    assert set(found.terms) == {"prediction", "sigreg"}
+
+
+@pytest.mark.parametrize("term", ["hinge", "readout"])
+def test_each_term_can_be_switched_off(term):
+    config = ObjectiveConfig(horizon=3)
+    getattr(config, term).weight = 0.0
+    assert term not in Objective(config)(disturbed(small_config(4)), batch(7)).terms
+
+
+@pytest.mark.parametrize("trainable", [False, True])
+def test_the_frozen_readout_stays_while_gradients_pass_through_it(trainable):
+    """`idm.stop_grad=true`: parameters out of the optimiser, inputs not detached."""
+    config = small_config(4)
+    config.readout.trainable = trainable
+    torch.manual_seed(0)
+    model = WorldModel(config).train()
+    before = {name: value.clone() for name, value in model.readout.state_dict().items()}
+    objective = Objective(ObjectiveConfig(horizon=3))
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    for _ in range(3):
+        optimizer.zero_grad()
+        losses = objective(model, batch(7, 8))
+        losses.total.backward(retain_graph=True)
+        optimizer.step()
+    same = all(torch.equal(before[name], value) for name, value in model.readout.state_dict().items())
+    assert same != trainable
+
+    readout = objective(model, batch(7, 8)).terms["readout"]
+    encoder, predictor = model.encoder.out.weight, model.predictor.blocks[0].expand.weight
+    for gradient in torch.autograd.grad(readout, [encoder, predictor]):
+        assert gradient.abs().max() > 0

@@ -1,0 +1,46 @@
+import pytest
+
+from actswm.errors import UserError
+from actswm.model import ModelConfig
+from actswm.objective import ObjectiveConfig
+from actswm.training import TrainingConfig, load_config, preset_names
+from actswm.training.config import config_from_yaml, config_to_yaml
+
+
+def test_paper_preset_is_appendix_a():
+    config = load_config("paper/actswm")
+    assert config.model == ModelConfig() and config.objective == ObjectiveConfig()
+    assert config.training == TrainingConfig()
+    assert (config.model.predictor.context, config.objective.horizon) == (32, 12)
+    assert (config.objective.sigreg.weight, config.objective.hinge.weight, config.objective.hinge.margin) == (
+        0.09,
+        0.5,
+        0.3,
+    )
+    assert config.training.steps == 100_000 and config.training.seed == 3072
+    assert not config.model.readout.trainable and load_config("paper/joint-readout").model.readout.trainable
+    lewm = load_config("paper/lewm", ["model.image_size=256", "objective.rollout=true"])
+    assert lewm.model.predictor.context == 3 and lewm.model.image_size == 256
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_preset_loads_and_survives_yaml(preset):
+    config = load_config(preset)
+    assert config_from_yaml(config_to_yaml(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("preset", "overrides", "message"),
+    [
+        ("papr/actswm", [], "did you mean 'paper/actswm'"),
+        ("tiny/actswm", ["objective.hinge.margn=0.2"], "nearest known one is 'objective.hinge.margin'"),
+        ("tiny/actswm", ["learning_rate=1"], "nearest known one is 'training.learning_rate'"),
+        ("tiny/actswm", ["training.steps=many"], "bad setting"),
+        ("tiny/actswm", ["training.steps"], "not of the form"),
+        ("tiny/actswm", ["model.encoder=resnet"], "use vit or conv"),
+        ("tiny/actswm", ["objective.reduction=max"], "use mean or sum"),
+    ],
+)
+def test_mistakes_are_named(preset, overrides, message):
+    with pytest.raises(UserError, match=message):
+        load_config(preset, overrides)

@@ -1,0 +1,137 @@
+import csv
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from actswm import WorldModel
+from actswm.diagnosis.drift import step_drift
+from actswm.diagnosis.windows import sample_windows
+from actswm.errors import UserError
+from actswm.training import load_config, train
+from actswm.training.module import latent_health, learning_rate_factor
+from actswm.training.run import MODEL_FOLDER
+
+COMMAND = [sys.executable, "-m", "actswm", "train", "tiny/actswm", "training.threads=1", "--quiet"]
+
+
+def weights(folder):
+    return load_file(folder / MODEL_FOLDER / "model.safetensors")
+
+
+@pytest.mark.parametrize("variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm"])
+def test_every_variant_trains(square_file, tmp_path, variant):
+    config = load_config(
+        f"tiny/{variant}", ["training.steps=12", "training.log_every=4", "training.validate_every=6"]
+    )
+    result = train(config, square_file, tmp_path / "run", probes=[lambda model: {"drift_gap": 0.5}])
+    assert result.validation["drift_gap"] == 0.5 and result.validation["prediction"] > 0
+    model = WorldModel.from_pretrained(result.model_folder)
+    assert model.context_length == config.model.predictor.context
+    with open(tmp_path / "run" / "logs" / "metrics.csv") as file:
+        columns = set(next(csv.reader(file)))
+    expected = {"loss", "prediction", "sigreg", "latent_std", "latent_rank", "val/drift_gap", "val/loss"}
+    assert expected <= columns
+    assert ("hinge" in columns) == (variant in ("actswm", "joint-readout"))
+
+
+def test_training_learns_to_obey_the_actions(square_file, tmp_path):
+    """In a world that its actions govern, rollouts beat copying and depend on the actions given."""
+    config = load_config("tiny/lewm-rollout", ["training.steps=300", "training.learning_rate=3e-3"])
+    result = train(config, square_file, tmp_path / "run")
+    model = WorldModel.from_pretrained(result.model_folder)
+    drift = step_drift(model, sample_windows(square_file, 64, context=4, horizon=8))
+    assert drift.mean("recorded")[-1] > 0.1 + drift.mean("copy")[-1]
+    assert drift.gap("shuffled").mean(0)[-1] > 0.1
+
+
+def test_a_killed_run_resumes_to_the_same_weights(square_file, tmp_path):
+    options = ["--data", str(square_file), "training.steps=120", "training.checkpoint_steps=25"]
+    whole = tmp_path / "whole"
+    subprocess.run([*COMMAND, *options, "--out", str(whole)], check=True, capture_output=True)
+
+    cut = tmp_path / "cut"
+    process = subprocess.Popen(
+        [*COMMAND, *options, "--out", str(cut)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while not (cut / "last.ckpt").exists():
+        time.sleep(0.02)
+        assert process.poll() is None
+    time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    step = torch.load(cut / "last.ckpt", weights_only=True)["global_step"]
+    assert 25 <= step < 120 and not (cut / MODEL_FOLDER).exists()
+
+    done = subprocess.run([*COMMAND, *options, "--out", str(cut), "--resume"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name, tensor in weights(whole).items():
+        assert torch.equal(tensor, weights(cut)[name]), name
+
+    again = subprocess.run(
+        [*COMMAND, *options, "--out", str(cut), "--resume"], capture_output=True, text=True
+    )
+    assert again.returncode == 0, "resuming a finished run leaves it finished"
+    for name, tensor in weights(whole).items():
+        assert torch.equal(tensor, weights(cut)[name]), name
+
+
+def test_ctrl_c_keeps_a_checkpoint(square_file, tmp_path):
+    options = ["--data", str(square_file), "training.steps=100000", "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(
+        [*COMMAND, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while not (tmp_path / "run" / "logs" / "metrics.csv").exists():
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert "Traceback" not in error
+    assert torch.load(tmp_path / "run" / "last.ckpt", weights_only=True)["global_step"] > 0
+
+
+def test_a_run_is_not_overwritten(square_file, tmp_path):
+    config = load_config("tiny/lewm", ["training.steps=2"])
+    train(config, square_file, tmp_path / "run")
+    with pytest.raises(UserError, match="--resume"):
+        train(config, square_file, tmp_path / "run")
+    config.training.steps = 3
+    with pytest.raises(UserError, match="differs from this configuration"):
+        train(config, square_file, tmp_path / "run", resume=True)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(square_file, tmp_path):
+    config = load_config(
+        "tiny/actswm", ["training.learning_rate=1e12", "training.clip=0", "training.warmup=0"]
+    )
+    with pytest.raises(UserError, match="not finite at step"):
+        train(config, square_file, tmp_path / "run")
+
+
+def test_schedule_warms_up_then_falls_to_zero():
+    factors = [learning_rate_factor(step, 10, 100) for step in range(101)]
+    assert factors[0] == pytest.approx(0.1) and factors[9] == 1 and factors[100] == pytest.approx(0)
+    assert all(a >= b for a, b in itertools.pairwise(factors[9:]))
+
+
+def test_latent_health_sees_collapse():
+    torch.manual_seed(0)
+    healthy = latent_health(torch.randn(200, 10, 8))
+    collapsed = latent_health(torch.randn(200, 10, 1) * torch.ones(8) * 0.1)
+    assert healthy["latent_rank"] > 7.8 and collapsed["latent_rank"] < 1.1
+    assert healthy["latent_std"] == pytest.approx(1, abs=0.05)
+
+
+def test_the_working_directory_stays_clean(square_file, tmp_path):
+    subprocess.run(
+        [*COMMAND, "--data", str(square_file), "training.steps=2", "--out", "run"],
+        cwd=tmp_path, check=True, capture_output=True,
+    )  # fmt: skip
+    assert os.listdir(tmp_path) == ["run"]
