@@ -9,7 +9,7 @@ from time import sleep
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actswm.controls import KEYS14
@@ -122,6 +122,7 @@ def test_frames_that_do_not_decode_are_counted(tmp_path) -> None:
     assert [made.pts_ms[row] for row in gone] == [500, *range(520, 1501, 20)]
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(1, 700), min_size=2, max_size=80))
 def test_every_kept_frame_has_a_candidate_close_by_in_its_segment(intervals_ms) -> None:
     pts_ns = np.cumsum(intervals_ms).astype(np.int64) * MS

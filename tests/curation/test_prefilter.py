@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actswm.controls import KEYS14
@@ -202,6 +202,7 @@ def test_a_video_shorter_than_its_log_is_refused(tmp_path) -> None:
         table_of(made.write())
 
 
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.integers(1, 400), min_size=1, max_size=60),
     st.lists(st.booleans(), min_size=60, max_size=60),

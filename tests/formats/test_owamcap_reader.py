@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actswm.controls import KEYS14, MINECRAFT
@@ -158,6 +158,7 @@ def test_files_cut_short(tmp_path) -> None:
 binary = st.lists(st.sampled_from([n for n in KEYS14.names if n not in ("Turn_L", "Look_U")]), max_size=6)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(binary, min_size=5, max_size=40))
 def test_what_the_writer_writes_the_reader_reads(tmp_path_factory, steps) -> None:
     path = tmp_path_factory.mktemp("run") / "run.mcap"
@@ -168,6 +169,7 @@ def test_what_the_writer_writes_the_reader_reads(tmp_path_factory, steps) -> Non
     np.testing.assert_array_equal(actions(path), wanted)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(st.floats(-30, 30), st.floats(-30, 30)), min_size=3, max_size=20))
 def test_camera_degrees_survive_to_a_hundredth(tmp_path_factory, degrees) -> None:
     path = tmp_path_factory.mktemp("run") / "run.mcap"

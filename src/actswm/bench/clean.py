@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,13 @@ _START_NS = 1_700_000_000 * NS
 
 @dataclass(frozen=True)
 class CleanBench:
-    """Ratios are of frames per second, medians of alternating runs."""
+    """Ratios of frames per second between runs that follow each other; the median over the rounds."""
 
     clean_over_decode: float
     """The whole command with the rules judge, over PyAV decoding and resizing."""
     clean_over_decode_without_judge: float
+    clean_over_decode_cpu: float
+    """The first ratio in frames per second of processor time, which other programs do not disturb."""
     decode_fps: float
     clean_fps: float
     frames: int
@@ -47,6 +50,15 @@ class CleanBench:
     rss_ten_minutes_mib: float
 
 
+@dataclass(frozen=True)
+class _Round:
+    """(wall, processor) frames per second of one round."""
+
+    decode: tuple[float, float]
+    rules: tuple[float, float]
+    none: tuple[float, float]
+
+
 def bench_clean(
     seconds: int = 24, repeats: int = 3, progress: Callable[[str], None] = lambda what: None
 ) -> CleanBench:
@@ -55,24 +67,21 @@ def bench_clean(
         folder = Path(name)
         progress("making a 720p recording")
         path = _make_recording(folder / "throughput.mcap", height, width, seconds)
-        rates: dict[str, list[float]] = {"decode": [], "rules": [], "none": []}
-        for number in range(repeats):
-            progress(f"decoding and cleaning, round {number + 1} of {repeats}")
-            rates["decode"].append(_rate(lambda: _decode_and_resize(path.with_suffix(".mkv"))))
-            for judge in ("rules", "none"):
-                out = folder / f"{judge}{number}.h5"
-                rates[judge].append(_rate(lambda judge=judge, out=out: _clean(path, out, judge)))
+        rounds = []
+        for number in range(1, repeats + 1):
+            progress(f"decoding and cleaning, round {number} of {repeats}")
+            rounds.append(_round(path, folder / f"round{number}"))
         peaks = []
         for minutes in (1, 10):
             progress(f"cleaning {minutes} min for its memory")
             long = _make_recording(folder / f"long{minutes}.mcap", 180, 320, 60 * minutes, mouse_hz=1000)
             peaks.append(_peak_mib(long, folder / f"long{minutes}.h5"))
-    fps = {what: float(np.median(values)) for what, values in rates.items()}
     return CleanBench(
-        fps["rules"] / fps["decode"],
-        fps["none"] / fps["decode"],
-        fps["decode"],
-        fps["rules"],
+        float(np.median([r.rules[0] / r.decode[0] for r in rounds])),
+        float(np.median([r.none[0] / r.decode[0] for r in rounds])),
+        float(np.median([r.rules[1] / r.decode[1] for r in rounds])),
+        float(np.median([r.decode[0] for r in rounds])),
+        float(np.median([r.rules[0] for r in rounds])),
         seconds * _FPS,
         height,
         width,
@@ -81,9 +90,19 @@ def bench_clean(
     )
 
 
-def _rate(work: Callable[[], int]) -> float:
-    start = time.perf_counter()
-    return work() / (time.perf_counter() - start)
+def _round(path: Path, folder: Path) -> _Round:
+    folder.mkdir()
+    return _Round(
+        _rate(partial(_decode_and_resize, path.with_suffix(".mkv"))),
+        _rate(partial(_clean, path, folder / "rules.h5", "rules")),
+        _rate(partial(_clean, path, folder / "none.h5", "none")),
+    )
+
+
+def _rate(work: Callable[[], int]) -> tuple[float, float]:
+    wall, processor = time.perf_counter(), time.process_time()
+    count = work()
+    return count / (time.perf_counter() - wall), count / (time.process_time() - processor)
 
 
 def _decode_and_resize(video: Path) -> int:

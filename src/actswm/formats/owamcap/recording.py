@@ -18,8 +18,10 @@ from urllib.parse import unquote, urlparse
 import numpy as np
 import orjson
 from mcap.exceptions import McapError
-from mcap.reader import make_reader
+from mcap.records import Channel, Message, Metadata
+from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
+from zstandard import ZstdError
 
 from ...errors import UserError
 from ..keymap import MOUSE_BUTTONS, KeyMap
@@ -74,15 +76,18 @@ def read_recording(path: Path) -> Recording:
         raise UserError(f"{path}: the file is empty; copy the recording again")
     columns = _Columns()
     key_map: KeyMap | None = None
+    topics: dict[int, str] = {}
     try:
         with path.open("rb") as file:
-            reader = make_reader(file)
-            for _, channel, message in reader.iter_messages(log_time_order=False):
-                columns.take(channel.topic, message.log_time, message.data)
-            for record in reader.iter_metadata():
-                if record.name == messages.METADATA:
+            # In file order and one chunk at a time: a seeking reader holds an index of every message.
+            for record in StreamReader(file, validate_crcs=True).records:
+                if isinstance(record, Message):
+                    columns.take(topics[record.channel_id], record.log_time, record.data)
+                elif isinstance(record, Channel):
+                    topics[record.id] = record.topic
+                elif isinstance(record, Metadata) and record.name == messages.METADATA:
                     key_map = KeyMap.from_json(orjson.loads(record.metadata["key_map"]), str(path))
-    except (McapError, struct.error, EOFError, OSError) as error:
+    except (McapError, struct.error, ValueError, KeyError, ZstdError, OSError) as error:
         raise UserError(
             f"{path}: not a complete MCAP file ({type(error).__name__}); it is truncated or damaged, copy it again"
         ) from None
@@ -103,7 +108,7 @@ def read_recording(path: Path) -> Recording:
 class _Columns:
     """Collects messages in file order."""
 
-    rows: tuple[array[int], ...] = field(default_factory=lambda: tuple(array("q") for _ in range(5)))
+    rows: tuple[array[int], ...] = field(default_factory=lambda: tuple(array(code) for code in "qBiii"))
     states: dict[frozenset[int], int] = field(default_factory=dict)
     screen_log: list[int] = field(default_factory=list)
     screen_pts: list[int] = field(default_factory=list)
@@ -136,17 +141,11 @@ class _Columns:
         return self.states.setdefault(members, len(self.states))
 
     def log(self) -> InputLog:
-        time_ns, kind, code, x, y = (np.array(column, np.int64) for column in self.rows)
-        order = np.argsort(time_ns, kind="stable")
-        return InputLog(
-            time_ns[order],
-            kind[order].astype(np.uint8),
-            code[order].astype(np.int32),
-            x[order].astype(np.int32),
-            y[order].astype(np.int32),
-            tuple(self.states),
-            tuple(self.backwards),
-        )
+        rows = [np.frombuffer(column, column.typecode) for column in self.rows]
+        if (np.diff(rows[0]) < 0).any():
+            order = np.argsort(rows[0], kind="stable")
+            rows = [row[order] for row in rows]
+        return InputLog(*rows, tuple(self.states), tuple(self.backwards))
 
 
 def _screen(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None:
