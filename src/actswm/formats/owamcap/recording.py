@@ -145,7 +145,8 @@ class _Columns:
         if (np.diff(rows[0]) < 0).any():
             order = np.argsort(rows[0], kind="stable")
             rows = [row[order] for row in rows]
-        return InputLog(*rows, tuple(self.states), tuple(self.backwards))
+        time_ns, kind, code, x, y = rows
+        return InputLog(time_ns, kind, code, x, y, tuple(self.states), tuple(self.backwards))
 
 
 def _screen(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None:
