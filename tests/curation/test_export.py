@@ -23,7 +23,8 @@ from actswm.curation.settings import CleanSettings
 from actswm.curation.sources import Item, open_source
 from actswm.curation.work import part_spec
 from actswm.data import DatasetFile, DatasetWriter, validate
-from made.recordings import MS, MadeRecording, moving_frames
+
+from ..made.recordings import MS, MadeRecording, moving_frames
 
 SETTINGS = CleanSettings(domain_of("games"), height=64, width=64, judge="none")
 

@@ -24,7 +24,8 @@ from actswm.errors import UserError
 from actswm.formats.minestudio import MineStudioFolder
 from actswm.formats.safe_pickle import load_plain
 from actswm.formats.vpt import read_vpt
-from made.recordings import moving_frames, write_video
+
+from ..made.recordings import moving_frames, write_video
 
 SETTINGS = CleanSettings(domain_of("minecraft"), MINECRAFT, height=48, width=48, judge="none")
 

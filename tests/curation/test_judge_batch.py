@@ -14,7 +14,8 @@ from actswm.curation.judging.batch import BatchFolder, CachedJudge, write_reques
 from actswm.curation.judging.cache import VerdictCache
 from actswm.curation.judging.service import ServiceSettings
 from actswm.errors import UserError
-from made.judge_server import KEY, JudgeServer, judge_server
+
+from ..made.judge_server import KEY, JudgeServer, judge_server
 
 pytest.importorskip("openai", reason="the judge extra is not installed")
 DOMAIN = domain_of("gta5")

@@ -13,7 +13,8 @@ from actswm.curation.domains import DOMAINS, domain_of
 from actswm.curation.judging import Candidate
 from actswm.curation.judging.embedded import EmbeddedJudge, ocr_reader
 from actswm.formats.video import decode
-from made.recordings import moving_frames
+
+from ..made.recordings import moving_frames
 
 VIDEO = Path(__file__).parents[2] / ".." / "shared" / "samples" / "minecraft" / "combat_spider_7.mp4"
 

@@ -13,7 +13,8 @@ from actswm.curation.judging.cache import VerdictCache
 from actswm.curation.judging.online import OnlineJudge, Pace
 from actswm.curation.judging.service import ServiceSettings, understand
 from actswm.errors import UserError
-from made.judge_server import KEY, judge_server
+
+from ..made.judge_server import KEY, judge_server
 
 pytest.importorskip("openai", reason="the judge extra is not installed")
 DOMAIN = domain_of("cs2")

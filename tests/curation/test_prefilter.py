@@ -17,7 +17,8 @@ from actswm.errors import UserError
 from actswm.formats.keymap import SHOOTER_KEYS, VIRTUAL_KEYS, KeyMap
 from actswm.formats.owamcap import messages, read_recording
 from actswm.formats.video import frame_times
-from made.recordings import MS, START, MadeRecording, write_mcap
+
+from ..made.recordings import MS, START, MadeRecording, write_mcap
 
 W, SPACE = VIRTUAL_KEYS["W"], VIRTUAL_KEYS["Space"]
 

@@ -20,8 +20,9 @@ from actswm.curation.run import RunOptions, clean
 from actswm.curation.settings import CleanSettings
 from actswm.curation.sources import find_items
 from actswm.data import DatasetFile, validate
-from made.judge_server import KEY, judge_server
-from made.recordings import MadeRecording, moving_frames
+
+from ..made.judge_server import KEY, judge_server
+from ..made.recordings import MadeRecording, moving_frames
 
 SAMPLES = Path(__file__).parents[2] / ".." / "shared" / "samples" / "owamcap"
 SETTINGS = CleanSettings(domain_of("games"), height=48, width=48, judge="rules")

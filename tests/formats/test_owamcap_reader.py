@@ -16,7 +16,8 @@ from actswm.formats.keymap import MINECRAFT_KEYS, SHOOTER_KEYS, VIRTUAL_KEYS, Ke
 from actswm.formats.owamcap import FrameSpans, OwamcapWriter, actions_of_frames, messages, read_recording
 from actswm.formats.owamcap.crop import crop_recording
 from actswm.formats.video import decode, frame_times
-from made.recordings import MS, MadeRecording
+
+from ..made.recordings import MS, MadeRecording
 
 SAMPLES = Path(__file__).parents[2] / ".." / "shared" / "samples" / "owamcap"
 W, A = VIRTUAL_KEYS["W"], VIRTUAL_KEYS["A"]

@@ -8,20 +8,12 @@ import pytest
 from actswm.controls import KEYS14, MINECRAFT
 from actswm.formats.owamcap import OwamcapWriter
 
-START = 1_700_000_000_000_000_000
-
-
-def frames(count: int, height: int = 128, width: int = 128) -> np.ndarray:
-    """Smooth moving colour, as a rendered game has: neither flat nor noise."""
-    y, x = np.mgrid[0:height, 0:width]
-    phase = np.arange(count)[:, None, None]
-    channels = [np.sin((x + 3 * phase) / 17), np.cos((y - 2 * phase) / 13), np.sin((x + y + phase) / 29)]
-    return np.stack([(127 + 120 * channel) for channel in channels], -1).astype(np.uint8)
+from ..made.recordings import START, moving_frames
 
 
 def test_the_owa_reader_opens_and_decodes_every_frame(tmp_path) -> None:
     highlevel = pytest.importorskip("mcap_owa.highlevel", reason="the format's own reader is not installed")
-    pixels = frames(75)
+    pixels = moving_frames(75, 128, 128)
     path = tmp_path / "run.mcap"
     with OwamcapWriter(path, height=128, width=128, fps=35.0, vocabulary=KEYS14, start_ns=START) as writer:
         for step, frame in enumerate(pixels):
@@ -47,7 +39,7 @@ def test_camera_degrees_travel_as_mouse_counts(tmp_path) -> None:
     path = tmp_path / "run.mcap"
     with OwamcapWriter(path, height=64, width=64, fps=20, vocabulary=MINECRAFT, start_ns=START) as writer:
         action = MINECRAFT.action(["forward", "hotbar.3"], {"pitch": -1.25, "yaw": 7.5})
-        writer.add(frames(1, 64, 64)[0], action)
+        writer.add(moving_frames(1)[0], action)
     with highlevel.OWAMcapReader(str(path)) as reader:
         [raw] = [m.decoded for m in reader.iter_messages() if m.topic == "mouse/raw"]
     scale = writer.key_map.degrees_per_count
@@ -59,14 +51,14 @@ def test_an_exception_leaves_nothing_behind(tmp_path) -> None:
         pytest.raises(RuntimeError),
         OwamcapWriter(tmp_path / "a.mcap", height=64, width=64, fps=20, vocabulary=KEYS14) as writer,
     ):
-        writer.add(frames(1, 64, 64)[0], KEYS14.noop())
+        writer.add(moving_frames(1)[0], KEYS14.noop())
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_files_appear_only_when_closed(tmp_path) -> None:
     writer = OwamcapWriter(tmp_path / "a.mcap", height=64, width=64, fps=20, vocabulary=KEYS14)
-    writer.add(frames(1, 64, 64)[0], KEYS14.noop())
+    writer.add(moving_frames(1)[0], KEYS14.noop())
     assert not any(path.suffix in (".mcap", ".mkv") for path in tmp_path.iterdir())
     writer.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mcap", "a.mkv"]
