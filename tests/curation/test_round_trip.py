@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -17,26 +18,31 @@ from actswm.data import DatasetFile, validate
 from actswm.games.episodes import RecordingPlan
 from actswm.games.recording import record
 
-GAMES = [
-    pytest.param("freedoom/maze", 600, id="freedoom"),
-    pytest.param(
-        "minetest/terrain",
-        160,
-        id="minetest",
-        marks=pytest.mark.skipif(
-            not (shutil.which("minetest") or shutil.which("luanti")), reason="Minetest is not installed"
+minetest = pytest.mark.skipif(
+    not shutil.which("minetest", path=f"{os.environ['PATH']}:/usr/games:/usr/local/games"),
+    reason="Minetest is not installed",
+)
+
+
+@pytest.mark.parametrize(
+    ("game", "steps", "options"),
+    [
+        pytest.param("freedoom/maze", 600, {}, id="freedoom"),
+        pytest.param("minetest/terrain", 160, {}, id="minetest", marks=minetest),
+        pytest.param(
+            "minetest/terrain", 160, {"vocabulary": "minecraft"}, id="minetest-degrees", marks=minetest
         ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("game", "steps"), GAMES)
-def test_recorded_twice_cleaned_once(tmp_path: Path, game: str, steps: int) -> None:
-    plan = RecordingPlan(game, seed=3, size=(128, 128), episode_steps=steps // 2)
+    ],
+)
+def test_recorded_twice_cleaned_once(tmp_path: Path, game: str, steps: int, options: dict[str, str]) -> None:
+    behaviour = "random" if options else "explorer"
+    plan = RecordingPlan(
+        game, seed=3, size=(128, 128), episode_steps=steps // 2, behaviour=behaviour, options=options
+    )
     record(plan, steps, tmp_path / "direct.h5", owamcap=tmp_path / "owamcap")
     with DatasetFile(tmp_path / "direct.h5") as direct:
         vocabulary = vocabulary_of(direct.vocabulary.name)
-    settings = CleanSettings(domain_of("games"), vocabulary, judge="rules")
+    settings = CleanSettings(domain_of("games"), vocabulary, judge="none")
     report = clean(
         find_items("owamcap", [tmp_path / "owamcap"]), tmp_path / "cleaned.h5", settings, RunOptions()
     )
