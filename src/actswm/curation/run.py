@@ -24,7 +24,7 @@ from .page import write_page
 from .report import Failure, RecordingReport, RunReport
 from .settings import CleanSettings
 from .sources import Item
-from .work import Task, ask_about, clean_recording, task_key, write_json
+from .work import Task, ask_about, clean_recording, require_judge, task_key, write_json
 
 Finished = Callable[[str, int, int], None]
 """Called with a recording's name, and how many are done of how many."""
@@ -59,6 +59,7 @@ def clean(
     Finished recordings are kept in `<out>.work` until all are done; `<out>.manifest.json` remembers them
     afterwards, so a second run does only what is new or had failed.
     """
+    require_judge(settings)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_name(f"{out.name}.work")
     cache = out.with_name(f"{out.name}.verdicts.sqlite")

@@ -19,8 +19,9 @@ from .frames import Source
 from .judging import Judge, TrustingJudge
 from .judging.batch import CachedJudge, write_requests
 from .judging.cache import VerdictCache
-from .judging.embedded import EmbeddedJudge, ocr_reader
+from .judging.embedded import EmbeddedJudge, load_ocr, ocr_reader
 from .judging.online import OnlineJudge
+from .judging.service import client
 from .report import Failure, RecordingReport
 from .settings import CleanSettings
 from .sources import Item, open_source
@@ -93,7 +94,7 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
 def ask_about(task: Task, progress: Progress | None = None) -> int | Failure:
     """Batch mode's first half: write the questions about one recording that have no answer yet."""
     service = task.settings.service
-    assert service is not None
+    assert service is not None  # `require_judge` saw to it
     try:
         source = open_source(task.item, task.settings)
         cache = VerdictCache(task.cache)
@@ -117,6 +118,17 @@ def part_spec(source: Source, settings: CleanSettings) -> DatasetSpec:
     )
 
 
+def require_judge(settings: CleanSettings) -> None:
+    """Fail before the first recording if the judge lacks a package, a model or a key."""
+    if settings.judge == "embedded":
+        load_ocr()
+    elif settings.judge in ("online", "batch"):
+        if settings.service is None:
+            raise UserError(f"--judge {settings.judge} needs --judge-model")
+        if settings.judge == "online":
+            client(settings.service).close()
+
+
 def make_judge(task: Task) -> Judge:
     """The judge that the settings ask for. Only `online` ever opens a connection."""
     settings = task.settings
@@ -124,8 +136,7 @@ def make_judge(task: Task) -> Judge:
         return TrustingJudge()
     if settings.judge in ("embedded", "rules"):
         return EmbeddedJudge(settings.domain, ocr_reader() if settings.judge == "embedded" else None)
-    if settings.service is None:
-        raise UserError(f"--judge {settings.judge} needs --judge-model")
+    assert settings.service is not None  # `require_judge` saw to it
     cache = VerdictCache(task.cache)
     if settings.judge == "batch":
         return CachedJudge(settings.domain, settings.service, cache)

@@ -20,12 +20,12 @@ ReadText = Callable[[NDArray[np.uint8]], list[str]]
 
 @dataclass(frozen=True)
 class PictureRules:
-    """Limits on grey values 0-255, chosen so that a dark cave or a wall up close still passes."""
+    """Limits on channel values 0-255, chosen so that a dark cave or a wall up close still passes."""
 
     dark: int = 16
-    """A picture whose 99th percentile is below this is black."""
+    """A picture whose 99th percentile of the brightest channel is below this is black."""
     uniform: float = 2.0
-    """A picture whose standard deviation is below this shows nothing."""
+    """A picture whose standard deviation is below this in every channel shows nothing."""
 
 
 class EmbeddedJudge:
@@ -44,10 +44,10 @@ class EmbeddedJudge:
     def close(self) -> None: ...
 
     def _look(self, candidate: Candidate) -> str | None:
-        grey = candidate.rgb.mean(-1)
-        if np.percentile(grey, 99) < self._rules.dark:
+        brightest = candidate.rgb.max(-1)
+        if np.percentile(brightest, 99) < self._rules.dark:
             return "black"
-        if grey.std() < self._rules.uniform:
+        if candidate.rgb.reshape(-1, 3).std(0).max() < self._rules.uniform:
             return "uniform"
         if self._still_ns is not None and candidate.still_ns >= self._still_ns:
             return "still"
@@ -66,8 +66,8 @@ def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
     return re.compile(r"(?<!\w)(?:" + "|".join(alternatives) + r")(?!\w)")
 
 
-def ocr_reader() -> ReadText:
-    """RapidOCR with the models its wheel carries; nothing is downloaded."""
+def load_ocr() -> Any:
+    """The OCR engine's class, or one line about what to install."""
     try:
         from rapidocr import RapidOCR
     except ImportError:
@@ -75,7 +75,12 @@ def ocr_reader() -> ReadText:
             "the embedded judge reads screens with OCR, which is not installed: "
             "pip install 'actswm[judge]', or judge by rules only with --judge rules"
         ) from None
-    engine: Any = RapidOCR(
+    return RapidOCR
+
+
+def ocr_reader() -> ReadText:
+    """RapidOCR with the models its wheel carries; nothing is downloaded."""
+    engine = load_ocr()(
         params={
             "Global.log_level": "critical",
             "Global.use_cls": False,
