@@ -25,7 +25,7 @@ def relative(x: torch.Tensor, y: torch.Tensor) -> float:
     return float((x - y).abs().max() / y.abs().max())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SIZES)
 def test_engine_equals_recomputation(sizes):
     """Growing windows, sliding ones, and contexts longer than the window."""
@@ -36,7 +36,7 @@ def test_engine_equals_recomputation(sizes):
         assert relative(model.rollout(context, actions), naive_rollout(model, context, actions)) < 1e-5
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SIZES)
 def test_gradients_equal_those_of_recomputation(sizes):
     model = disturbed(small_config(sizes["context"], encoding=sizes["encoding"]))
