@@ -10,6 +10,7 @@ import typer
 from ..errors import UserError
 from . import bench, tasks
 from .clean import clean, import_app
+from .drift import drift
 from .inspect import inspect
 from .record import record
 from .train import train
@@ -26,6 +27,7 @@ app.command()(clean)
 app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
+app.command()(drift)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
