@@ -11,8 +11,10 @@ from ..errors import UserError
 from . import bench, tasks
 from .clean import clean, import_app
 from .drift import drift
+from .fidelity import fidelity
 from .inspect import inspect
 from .record import record
+from .sheet import sheet
 from .train import train
 
 app = typer.Typer(
@@ -28,6 +30,8 @@ app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
 app.command()(drift)
+app.command()(fidelity)
+app.command()(sheet)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

@@ -8,9 +8,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from ..diagnosis.intervals import Estimate
 
 from .bench import write_json
 
@@ -28,6 +31,13 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def short(estimate: Estimate) -> str:
+    """Mean and half the interval's width, narrow enough for a terminal's table."""
+    if math.isnan(estimate.mean):
+        return "-"
+    return f"{estimate.mean:.3f} ±{(estimate.high - estimate.low) / 2:.3f}"
 
 
 def as_json(tree: Any) -> Any:
