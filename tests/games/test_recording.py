@@ -15,7 +15,7 @@ from actswm.controls import KEYS14
 from actswm.data import DatasetFile, validate
 from actswm.errors import UserError
 from actswm.games.branching import branch
-from actswm.games.episodes import Episode, RecordingPlan, record_episode
+from actswm.games.episodes import POSE, Episode, RecordingPlan, record_episode
 from actswm.games.freedoom import FreedoomGame
 from actswm.games.guard import EngineDied
 from actswm.games.recording import record
@@ -191,6 +191,24 @@ def test_a_wrong_plan_leaves_no_file(tmp_path: Path, change: dict):
     with pytest.raises(UserError):
         record(RecordingPlan(**{**PLAN.__dict__, **change}), STEPS, tmp_path / "file.h5")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("minetest_installed")
+def test_a_tasks_expert_is_recorded_up_to_its_success(tmp_path: Path):
+    path = tmp_path / "file.h5"
+    plan = RecordingPlan("minetest/build-pillar", size=(48, 48), behaviour="expert", episode_steps=400)
+    record(plan, 120, path)
+    with DatasetFile(path) as file:
+        assert file.source == "minetest/arena" and file.attributes["task"] == "minetest/build-pillar"
+        height = file.column("pose")[: file.ep_len[0], POSE.index("y")]
+        assert file.ep_len[0] < 120 and height[-1] - height[0] > 8  # it stands on the pillar, and stops soon
+
+
+def test_only_tasks_have_experts(tmp_path: Path):
+    with pytest.raises(UserError, match="unknown task 'freedoom/maze'"):
+        record(RecordingPlan("freedoom/maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
+    with pytest.raises(UserError, match="no starts besides"):
+        record(RecordingPlan("freedoom/follow-maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
 
 
 @pytest.mark.parametrize("world", ["maps", "room", "maze", "turn"])
