@@ -29,6 +29,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.timeout(600)
 def test_100_open_close_cycles_leave_nothing(own_temporary_folder: Path):
     shared: set[Path] = set()
     for cycle in range(101):
