@@ -21,5 +21,14 @@ lint: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 
+# The engines that do not come with pip (Freedoom does). gcc and libc6-dev build the preload shim.
+GAME_PACKAGES := minetest minetest-data openarena xvfb libgl1-mesa-dri gcc libc6-dev
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+
+games:
+	@command -v apt-get > /dev/null || { echo "make games needs apt-get; install by hand: $(GAME_PACKAGES)" >&2; exit 1; }
+	$(SUDO) apt-get update --quiet
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $(GAME_PACKAGES)
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info

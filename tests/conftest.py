@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 
 from actswm.controls import KEYS14
 from actswm.data import Column, DatasetSpec, DatasetWriter
 
 torch.set_num_threads(1)
+settings.register_profile("actswm", deadline=None)  # shared machines are slow at odd moments
+settings.load_profile("actswm")
 SIZE = 32
 
 

@@ -12,6 +12,7 @@ raw steps. The model is told the action of a step in one of two encodings:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,10 +112,16 @@ VOCABULARIES = {vocabulary.name: vocabulary for vocabulary in (KEYS14, MINECRAFT
 
 
 def vocabulary_of(name: str, control_names: Iterable[str] | None = None) -> Vocabulary:
-    """The known vocabulary called `name`; `control_names`, where given, must be its controls in order."""
-    if name not in VOCABULARIES:
-        raise UserError(f"unknown vocabulary {name!r}; known: {', '.join(VOCABULARIES)}")
-    vocabulary = VOCABULARIES[name]
+    """The vocabulary called `name`; `control_names`, where given, must be its controls in order.
+
+    `box<N>` is a nameless space of N continuous controls, for models made elsewhere.
+    """
+    if match := re.fullmatch(r"box([1-9]\d{0,2})", name):
+        vocabulary = Vocabulary(name, tuple(Control(f"a{i}", binary=False) for i in range(int(match[1]))))
+    elif name in VOCABULARIES:
+        vocabulary = VOCABULARIES[name]
+    else:
+        raise UserError(f"unknown vocabulary {name!r}; known: {', '.join(VOCABULARIES)}, box<N>")
     if control_names is not None and tuple(control_names) != vocabulary.names:
         raise UserError(
             f"vocabulary {name!r} has the controls {', '.join(vocabulary.names)}, "

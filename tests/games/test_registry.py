@@ -38,6 +38,12 @@ def test_gymnasium_makes_and_checks_a_game():
         env.close()
 
 
+@pytest.mark.parametrize("name", ["freedoom/room", "minetest/arena"])
+def test_an_unknown_option_is_named(name: str):
+    with pytest.raises(UserError, match=r"no option 'gravity'"):
+        make_game(name, gravity=2)
+
+
 @pytest.mark.parametrize("options", [{"size": (4, 128)}, {"size": (2000, 2000)}, {"controls": ["Fly"]}])
 def test_bad_options_are_the_users_error(options: dict):
     with pytest.raises(UserError):

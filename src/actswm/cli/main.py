@@ -9,6 +9,7 @@ import typer
 
 from ..errors import UserError
 from . import bench, tasks
+from .clean import clean, import_app
 from .inspect import inspect
 from .record import record
 from .train import train
@@ -21,6 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(record)
+app.command()(clean)
+app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
 app.add_typer(bench.app, name="bench")

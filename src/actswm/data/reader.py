@@ -29,9 +29,7 @@ class DatasetFile:
         if journal_path(self.path).exists():
             recover(self.path)
         try:
-            self._file = h5py.File(
-                self.path, "r", locking=False
-            )  # a writer may be at work: commits are atomic
+            self._file = h5py.File(self.path, "r")
         except OSError as error:
             raise UserError(
                 f"{self.path}: cannot be opened as HDF5 ({error}); it is truncated or not a dataset file"

@@ -104,14 +104,15 @@ def _play(pipe: Connection, slots: EpisodeSlots, plan: RecordingPlan, index: int
         try:
             while wanted():
                 slot = free.pop(0) if free else pipe.recv()
-                episode = _tried(game, plan, index, slots.room(slot), wanted)
+                episode = played(game, plan, index, slots.room(slot), wanted)
                 pipe.send((slot, episode.seed, len(episode)))
                 index += stride
         except (UserError, EngineDied) as error:
             pipe.send(str(error))
 
 
-def _tried(game: Game, plan: RecordingPlan, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+def played(game: Game, plan: RecordingPlan, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+    """The episode, tried again where the engine dies in it: it comes out the same."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return record_episode(game, plan, index, room, wanted)

@@ -17,6 +17,7 @@ from ...controls import KEYS14
 from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
+from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
 from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
 from .start import start_actions
@@ -25,7 +26,6 @@ from .worlds import WEAPON, WORLDS
 if TYPE_CHECKING:
     import vizdoom
 
-MAX_SEED = 2**32 - 1
 DEMO_TAIL = 2
 """Raw steps without action that the engine appends to a demo when its recording ends."""
 
@@ -84,7 +84,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             weapon=not set(WEAPON).isdisjoint(enabled),
             goal=goal,
         )
-        self._first_seed = seed
+        self._seeds = EpisodeSeeds(seed)
         self._engine: Engine | None = None
         self._frame: Frame = np.zeros((*size, 3), np.uint8)
         self._telemetry: dict[str, float] = {}
@@ -93,7 +93,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Frame, dict[str, Any]]:
-        seed = self._episode_seed(seed)
+        seed = self._seeds.choose(seed, self.np_random)
         super().reset(seed=seed)
         doom = self._level(seed)
         with self._watched():
@@ -140,16 +140,6 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-
-    def _episode_seed(self, seed: int | None) -> int:
-        """The seed asked for; else the constructor's, once; else the next of the game's own stream."""
-        if seed is None:
-            seed, self._first_seed = self._first_seed, None
-        if seed is None:
-            return int(self.np_random.integers(MAX_SEED + 1))
-        if not 0 <= seed <= MAX_SEED:
-            raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
-        return seed
 
     def _level(self, seed: int) -> vizdoom.DoomGame:
         """The engine, running, with the seed's map chosen."""

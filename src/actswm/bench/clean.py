@@ -1,0 +1,194 @@
+"""Cleaning against bare decoding of the same video, and memory against the length of a recording."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import orjson
+from mcap.writer import Writer
+
+from ..curation.domains import domain_of
+from ..curation.run import RunOptions, clean
+from ..curation.settings import CleanSettings, JudgeKind
+from ..curation.sources import Item
+from ..formats.owamcap import messages
+from ..formats.video import MS, NS
+
+_FPS = 50
+_LOOP_S = 4
+_START_NS = 1_700_000_000 * NS
+
+
+@dataclass(frozen=True)
+class CleanBench:
+    """Ratios of frames per second between runs that follow each other; the median over the rounds."""
+
+    clean_over_decode: float
+    """The whole command with the rules judge, over PyAV decoding and resizing."""
+    clean_over_decode_without_judge: float
+    clean_over_decode_cpu: float
+    """The first ratio in frames per second of processor time, which other programs do not disturb."""
+    decode_fps: float
+    clean_fps: float
+    frames: int
+    height: int
+    width: int
+    rss_growth_mib: float
+    """Peak memory of cleaning ten minutes less that of one minute, 1000 mouse messages a second in both."""
+    rss_one_minute_mib: float
+    rss_ten_minutes_mib: float
+
+
+@dataclass(frozen=True)
+class _Round:
+    """(wall, processor) frames per second of one round."""
+
+    decode: tuple[float, float]
+    rules: tuple[float, float]
+    none: tuple[float, float]
+
+
+def bench_clean(
+    seconds: int = 24, repeats: int = 3, progress: Callable[[str], None] = lambda what: None
+) -> CleanBench:
+    height, width = 720, 1280
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        progress("making a 720p recording")
+        path = _make_recording(folder / "throughput.mcap", height, width, seconds)
+        rounds = []
+        for number in range(1, repeats + 1):
+            progress(f"decoding and cleaning, round {number} of {repeats}")
+            rounds.append(_round(path, folder / f"round{number}"))
+        peaks = []
+        for minutes in (1, 10):
+            progress(f"cleaning {minutes} min for its memory")
+            long = _make_recording(folder / f"long{minutes}.mcap", 180, 320, 60 * minutes, mouse_hz=1000)
+            peaks.append(_peak_mib(long, folder / f"long{minutes}.h5"))
+    return CleanBench(
+        float(np.median([r.rules[0] / r.decode[0] for r in rounds])),
+        float(np.median([r.none[0] / r.decode[0] for r in rounds])),
+        float(np.median([r.rules[1] / r.decode[1] for r in rounds])),
+        float(np.median([r.decode[0] for r in rounds])),
+        float(np.median([r.rules[0] for r in rounds])),
+        seconds * _FPS,
+        height,
+        width,
+        peaks[1] - peaks[0],
+        *peaks,
+    )
+
+
+def _round(path: Path, folder: Path) -> _Round:
+    folder.mkdir()
+    return _Round(
+        _rate(partial(_decode_and_resize, path.with_suffix(".mkv"))),
+        _rate(partial(_clean, path, folder / "rules.h5", "rules")),
+        _rate(partial(_clean, path, folder / "none.h5", "none")),
+    )
+
+
+def _rate(work: Callable[[], int]) -> tuple[float, float]:
+    wall, processor = time.perf_counter(), time.process_time()
+    count = work()
+    return count / (time.perf_counter() - wall), count / (time.process_time() - processor)
+
+
+def _decode_and_resize(video: Path) -> int:
+    count = 0
+    with av.open(str(video)) as container:
+        container.streams.video[0].thread_type = "AUTO"
+        for frame in container.decode(video=0):
+            frame.reformat(width=128, height=128, format="rgb24", interpolation="AREA").to_ndarray()
+            count += 1
+    return count
+
+
+def _clean(path: Path, out: Path, judge: JudgeKind) -> int:
+    settings = CleanSettings(domain_of("cs2"), judge=judge)
+    report = clean([Item("owamcap", path)], out, settings, RunOptions())
+    if report.failures or report.kept != report.frames_in:
+        raise RuntimeError(f"the made recording was not kept whole: {report.summary()}")
+    return report.kept
+
+
+def _peak_mib(path: Path, out: Path) -> float:
+    """Peak resident memory of a fresh process that cleans the recording."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_clean_and_tell, args=(path, out, sender))
+    process.start()
+    peak = receiver.recv()
+    process.join()
+    return peak
+
+
+def _clean_and_tell(path: Path, out: Path, sender: Any) -> None:
+    _clean(path, out, "rules")
+    # Not getrusage: its peak is inherited from the parent.
+    status = Path("/proc/self/status").read_text()
+    sender.send(int(status.split("VmHWM:")[1].split()[0]) / 1024)
+
+
+def _make_recording(path: Path, height: int, width: int, seconds: int, mouse_hz: int = 125) -> Path:
+    """A recording of moving textured frames: a few seconds encoded once, their packets repeated."""
+    _make_video(path.with_suffix(".mkv"), height, width, seconds)
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start(profile=messages.PROFILE, library=messages.library())
+        channels = {
+            topic: writer.register_channel(topic, "json", writer.register_schema(name, "jsonschema", schema))
+            for topic, (name, schema) in messages.SCHEMAS.items()
+        }
+
+        def write(topic: str, at_ns: int, message: dict[str, Any]) -> None:
+            writer.add_message(channels[topic], _START_NS + at_ns, orjson.dumps(message), _START_NS + at_ns)
+
+        for second in range(seconds):
+            write(messages.KEYBOARD_STATE, second * NS, {"buttons": [0x57]})
+            for frame in range(_FPS):
+                at_ns = second * NS + frame * (NS // _FPS)
+                reference = {"uri": path.with_suffix(".mkv").name, "pts_ns": at_ns}
+                write(messages.SCREEN, at_ns, {"media_ref": reference})
+            for event in range(mouse_hz):
+                motion = {"last_x": event % 7 - 3, "last_y": 1, "us_flags": 0, "button_flags": 0}
+                write(messages.RAW_MOUSE, second * NS + event * (NS // mouse_hz), motion)
+        writer.finish()
+    return path
+
+
+def _make_video(path: Path, height: int, width: int, seconds: int) -> None:
+    random = np.random.default_rng(0)
+    texture = random.integers(0, 256, (height // 8 + 64, width // 8 + 256, 3), np.uint8)
+    texture = texture.repeat(8, 0).repeat(8, 1)
+    tick = Fraction(1, 1000)
+    with av.open(str(path), "w", format="matroska") as container:
+        stream: Any = container.add_stream("libx264", rate=_FPS)
+        stream.height, stream.width, stream.pix_fmt = height, width, "yuv420p"
+        stream.time_base = stream.codec_context.time_base = tick
+        stream.codec_context.gop_size = _FPS
+        stream.options = {"preset": "veryfast", "bf": "0", "crf": "23"}
+        packets = []
+        for index in range(_LOOP_S * _FPS):
+            view = texture[index : index + height, 3 * index : 3 * index + width]
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(view), format="rgb24")
+            frame.pts, frame.time_base = index * NS // _FPS // MS, tick
+            packets += stream.encode(frame)
+        packets += stream.encode(None)
+        encoded = [(bytes(packet), packet.is_keyframe) for packet in packets]
+        for index in range(seconds * _FPS):
+            data, keyframe = encoded[index % len(encoded)]
+            packet = av.Packet(data)
+            packet.pts = packet.dts = index * NS // _FPS // MS
+            packet.time_base, packet.stream, packet.is_keyframe = tick, stream, keyframe
+            container.mux(packet)

@@ -1,0 +1,85 @@
+"""Puts the parts of all recordings into one dataset file, in the order of the recordings."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
+from ..data.journal import journal_path
+from .manifest import Entry, Manifest
+from .report import RecordingReport
+from .settings import CleanSettings
+from .work import COLUMNS
+
+_BLOCK = 256
+_MOST_NAME_BYTES = 32_000
+"""HDF5 attributes hold 64 KB; longer lists of names stay in the manifest alone."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A recording's episodes: all of a part file, or some of the dataset file that is being replaced."""
+
+    key: str
+    report: RecordingReport
+    path: Path
+    first_episode: int = 0
+
+
+def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
+    """Write `out` and its manifest; both appear whole or stay as they were."""
+    rates = sorted(piece.report.fps for piece in pieces if piece.report.episodes) or [pieces[0].report.fps]
+    first_episodes = [0, *accumulate(piece.report.episodes for piece in pieces)]
+    manifest = Manifest(tuple(Entry(p.key, first, p.report) for p, first in zip(pieces, first_episodes)))
+    attributes: dict[str, Any] = {"cleaning": settings.describe(), "manifest": manifest.fingerprint}
+    names = [piece.report.name for piece in pieces]
+    if len(json.dumps(names)) < _MOST_NAME_BYTES:
+        attributes["recordings"] = names
+    spec = DatasetSpec(
+        settings.vocabulary,
+        settings.height,
+        settings.width,
+        rates[len(rates) // 2],
+        source=settings.domain.name,
+        attributes=attributes,
+        columns={**COLUMNS, "recording": Column("int32")},
+        compression=settings.compression,
+    )
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        with DatasetWriter(temporary, spec) as writer:
+            for number, piece in enumerate(pieces):
+                _copy(piece, number, writer)
+        manifest.announce(out)
+        temporary.replace(out)
+        manifest.settle(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+        journal_path(temporary).unlink(missing_ok=True)
+
+
+def _copy(piece: Piece, number: int, writer: DatasetWriter) -> None:
+    with DatasetFile(piece.path) as file:
+        pts_ns = file.column("pts_ns")
+        for index in range(piece.first_episode, piece.first_episode + piece.report.episodes):
+            start = int(file.ep_offset[index])
+            end = start + int(file.ep_len[index])
+            with writer.episode() as episode:
+                for first in range(start, end, _BLOCK):
+                    rows = slice(first, min(first + _BLOCK, end))
+                    episode.add(
+                        file.pixels[rows],
+                        file.action[rows],
+                        file.frame_valid[rows],
+                        pts_ns=pts_ns[rows],
+                        recording=np.full(rows.stop - rows.start, number),
+                    )

@@ -1,0 +1,149 @@
+"""The unit of work: one recording becomes one part file and one report, or a one-line failure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..data import Column, DatasetSpec, DatasetWriter
+from ..data.journal import journal_path
+from ..errors import UserError
+from ..formats.owamcap.crop import crop_recording
+from .candidates import candidates_of
+from .export import Progress, export
+from .frames import Source
+from .judging import Judge, TrustingJudge
+from .judging.batch import CachedJudge, write_requests
+from .judging.cache import VerdictCache
+from .judging.embedded import EmbeddedJudge, load_ocr, ocr_reader
+from .judging.online import OnlineJudge
+from .judging.service import client
+from .report import Failure, RecordingReport
+from .settings import CleanSettings
+from .sources import Item, open_source
+
+COLUMNS = {"pts_ns": Column("int64")}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker needs for one recording. `key` names its files in the work folder."""
+
+    item: Item
+    key: str
+    folder: Path
+    settings: CleanSettings
+    run: str
+    cache: Path
+    segments: Path | None = None
+    dry: bool = False
+
+    @property
+    def part(self) -> Path:
+        return self.folder / f"{self.key}.h5"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / f"{self.key}.json"
+
+
+def task_key(item: Item, settings: CleanSettings) -> str:
+    """Changes when the recording's files, their place or the settings change."""
+    parts: list[Any] = [str(item.path.resolve()), item.part, settings.digest()]
+    for file in item.files():
+        if file.exists():
+            state = file.stat()
+            parts.append([file.name, state.st_size, state.st_mtime_ns])
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def clean_recording(task: Task, progress: Progress | None = None) -> RecordingReport | Failure:
+    """Clean one recording. Its files appear under their names only when it is done."""
+    judge: Judge | None = None
+    temporary = task.part.with_name(f".{task.part.name}.{os.getpid()}.tmp")
+    try:
+        source = open_source(task.item, task.settings)
+        judge = make_judge(task)
+        size = (task.settings.height, task.settings.width)
+        if task.dry:
+            outcome = export(source, judge, None, size, task.settings.cuts, progress)
+            return RecordingReport.of(source, outcome)
+        with DatasetWriter(temporary, part_spec(source, task.settings)) as writer:
+            outcome = export(source, judge, writer, size, task.settings.cuts, progress)
+        report = RecordingReport.of(source, outcome)
+        if task.segments and task.item.kind == "owamcap":
+            pts_ns = source.table.pts_ns
+            spans = [(int(pts_ns[first]), int(pts_ns[last])) for first, last, _ in outcome.episodes]
+            crop_recording(task.item.path, spans, task.segments)
+        temporary.replace(task.part)
+        write_json(task.report, report.to_json())
+        return report
+    except UserError as error:
+        return Failure(task.item.name, " ".join(str(error).split()))
+    finally:
+        if judge is not None:
+            judge.close()
+        temporary.unlink(missing_ok=True)
+        journal_path(temporary).unlink(missing_ok=True)
+
+
+def ask_about(task: Task, progress: Progress | None = None) -> int | Failure:
+    """Batch mode's first half: write the questions about one recording that have no answer yet."""
+    service = task.settings.service
+    assert service is not None  # `require_judge` saw to it
+    try:
+        source = open_source(task.item, task.settings)
+        cache = VerdictCache(task.cache)
+        candidates = candidates_of(source, task.settings.cuts.candidate_ns)
+        return write_requests(
+            task.folder / "batch", task.key, candidates, task.settings.domain, service, cache
+        )
+    except UserError as error:
+        return Failure(task.item.name, " ".join(str(error).split()))
+
+
+def part_spec(source: Source, settings: CleanSettings) -> DatasetSpec:
+    return DatasetSpec(
+        settings.vocabulary,
+        settings.height,
+        settings.width,
+        source.fps,
+        source=settings.domain.name,
+        columns=COLUMNS,
+        compression=settings.compression,
+    )
+
+
+def require_judge(settings: CleanSettings) -> None:
+    """Fail before the first recording if the judge lacks a package, a model or a key."""
+    if settings.judge == "embedded":
+        load_ocr()
+    elif settings.judge in ("online", "batch"):
+        if settings.service is None:
+            raise UserError(f"--judge {settings.judge} needs --judge-model")
+        if settings.judge == "online":
+            client(settings.service).close()
+
+
+def make_judge(task: Task) -> Judge:
+    """The judge that the settings ask for. Only `online` ever opens a connection."""
+    settings = task.settings
+    if settings.judge == "none":
+        return TrustingJudge()
+    if settings.judge in ("embedded", "rules"):
+        return EmbeddedJudge(settings.domain, ocr_reader() if settings.judge == "embedded" else None)
+    assert settings.service is not None  # `require_judge` saw to it
+    cache = VerdictCache(task.cache)
+    if settings.judge == "batch":
+        return CachedJudge(settings.domain, settings.service, cache)
+    return OnlineJudge(settings.domain, settings.service, cache, task.run)
+
+
+def write_json(path: Path, content: Any) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(content, indent=1, sort_keys=True))
+    temporary.replace(path)

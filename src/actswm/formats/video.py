@@ -1,0 +1,130 @@
+"""Video files with exact integer timestamps, read and written by PyAV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+
+NS = 1_000_000_000
+MS = 1_000_000
+_MATROSKA_TICK = Fraction(1, 1000)
+
+
+def to_ns(pts: int, time_base: Fraction) -> int:
+    """A timestamp in ticks as nanoseconds, rounded to the nearest, in integers only."""
+    scaled = pts * time_base.numerator * NS
+    return (2 * scaled + time_base.denominator) // (2 * time_base.denominator)
+
+
+class VideoWriter:
+    """H.264 in Matroska, nearly lossless (4:4:4, so that colours of small frames survive).
+
+    Matroska counts in milliseconds, so `pts_ns` must be whole milliseconds: what is written is what is read.
+    """
+
+    def __init__(self, path: Path, *, height: int, width: int, fps: Fraction, crf: int = 8) -> None:
+        self.path = path
+        self._container = av.open(str(path), "w", format="matroska")
+        self._stream: Any = self._container.add_stream("libx264", rate=fps)
+        self._stream.height, self._stream.width, self._stream.pix_fmt = height, width, "yuv444p"
+        self._stream.time_base = self._stream.codec_context.time_base = _MATROSKA_TICK
+        self._stream.codec_context.gop_size = max(1, round(fps))
+        self._stream.options = {"crf": str(crf), "preset": "veryfast", "bf": "0"}
+
+    def add(self, rgb: NDArray[np.uint8], pts_ns: int) -> None:
+        if pts_ns % MS:
+            raise ValueError(f"Matroska cannot hold a timestamp of {pts_ns} ns: not whole milliseconds")
+        frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
+        frame.pts, frame.time_base = pts_ns // MS, _MATROSKA_TICK
+        self._container.mux(self._stream.encode(frame))
+
+    def close(self) -> None:
+        self._container.mux(self._stream.encode(None))
+        self._container.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class DecodedFrame:
+    """A decoded picture and its time; `rgb` converts and resizes only when asked."""
+
+    pts_ns: int
+    picture: Any
+
+    def rgb(self, height: int, width: int) -> NDArray[np.uint8]:
+        resized = self.picture.reformat(width=width, height=height, format="rgb24", interpolation="AREA")
+        return resized.to_ndarray()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.picture.height, self.picture.width
+
+
+def _open_video(path: Path) -> tuple[Any, Any]:
+    if path.stat().st_size == 0:
+        raise UserError(f"{path}: the video is empty; copy it again")
+    try:
+        container = av.open(str(path))
+    except (av.FFmpegError, ValueError) as error:
+        raise UserError(
+            f"{path}: cannot be opened as a video ({error}); it is truncated or damaged"
+        ) from None
+    if not container.streams.video:
+        container.close()
+        raise UserError(f"{path}: has no video track")
+    stream = container.streams.video[0]
+    stream.thread_type = "AUTO"
+    return container, stream
+
+
+def frame_times(path: Path) -> NDArray[np.int64]:
+    """Timestamps of the first video track's frames in the order they are shown, without decoding.
+
+    Only packets are read. A track whose packets are all in decoding order without reordering is returned as it
+    is, so that a clock that runs backwards stays visible; with B-frames the packets are sorted.
+    """
+    container, stream = _open_video(path)
+    with container:
+        reordered = bool(stream.codec_context.has_b_frames)
+        try:
+            times = [
+                to_ns(packet.pts, packet.time_base)
+                for packet in container.demux(stream)
+                if packet.pts is not None and packet.size
+            ]
+        except av.FFmpegError as error:
+            raise UserError(f"{path}: the video breaks off ({error}); copy it again") from None
+    if not times:
+        raise UserError(f"{path}: the video has no frames")
+    return np.array(sorted(times) if reordered else times, np.int64)
+
+
+def decode(path: Path) -> Iterator[DecodedFrame]:
+    """Every decodable frame of the first video track, in order. Damaged packets are skipped."""
+    container, stream = _open_video(path)
+    with container:
+        for packet in container.demux(stream):
+            try:
+                pictures = packet.decode()
+            except av.FFmpegError:
+                continue
+            for picture in pictures:
+                if picture.pts is not None:
+                    yield DecodedFrame(to_ns(picture.pts, picture.time_base), picture)
