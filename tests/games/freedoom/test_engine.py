@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from actswm.errors import UserError
 from actswm.games import make_game
 from actswm.games.freedoom.engine import build_pk3, screen_resolution
 
@@ -17,6 +18,7 @@ from ..leftovers import eventually, open_descriptors, processes_of, shared_memor
 
 OPEN = """
 import sys, time
+from actswm.errors import UserError
 from actswm.games import make_game
 game = make_game("freedoom/room")
 game.reset(seed=1)
@@ -68,6 +70,12 @@ def test_nothing_survives_the_owner(end: str):
 def test_the_engine_writes_nothing_into_the_working_directory(tmp_path: Path):
     subprocess.run([sys.executable, "-c", OPEN, "exit"], cwd=tmp_path, check=True, capture_output=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_engine_is_one_line_with_the_command_to_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "vizdoom", None)
+    with pytest.raises(UserError, match="pip install vizdoom"):
+        make_game("freedoom/room").reset(seed=1)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ...game import Frame
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
-from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
+from .engine import VARIABLES, Engine, EngineSettings, import_vizdoom, screen_resolution
 from .start import start_actions
 from .worlds import WEAPON, WORLDS
 
@@ -202,8 +202,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """Name a dead engine, clean up after it, and let the next `reset` start a new one."""
-        import vizdoom
-
+        vizdoom = import_vizdoom()
         try:
             yield
         except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:
