@@ -67,7 +67,7 @@ def test_the_paper_counts_78_tokens_a_candidate(monkeypatch):
     original = block.attention_input
 
     def counting(x, modulation):
-        counted["shared" if x.shape[1] == 1 else "own"] += x.shape[1] * x.shape[2]
+        counted["own" if x.shape[1] == 5 else "shared"] += x.shape[1] * x.shape[2]
         return original(x, modulation)
 
     monkeypatch.setattr(block, "attention_input", counting)
@@ -75,9 +75,9 @@ def test_the_paper_counts_78_tokens_a_candidate(monkeypatch):
     with torch.no_grad():
         model.rollout(context, actions, past)
         assert counted["own"] == 5 * 78
-        assert counted["shared"] == sum(32 - k for k in range(1, 13))
+        assert counted["shared"] == 12 * 31, "the windows of all steps, side by side"
         model.rollout(context, actions, past)
-    assert counted["shared"] == sum(32 - k for k in range(1, 13)), "a prepared past is computed once"
+    assert counted["shared"] == 12 * 31, "a prepared past is computed once"
 
 
 def test_a_context_must_fit_its_actions():

@@ -14,14 +14,13 @@ from typing import Any
 
 import av
 import numpy as np
-import orjson
-from mcap.writer import Writer
 
 from ..curation.domains import domain_of
 from ..curation.run import RunOptions, clean
 from ..curation.settings import CleanSettings, JudgeKind
 from ..curation.sources import Item
 from ..formats.owamcap import messages
+from ..formats.owamcap.log import MessageLog
 from ..formats.video import MS, NS
 
 _FPS = 50
@@ -144,26 +143,20 @@ def _make_recording(path: Path, height: int, width: int, seconds: int, mouse_hz:
     """A recording of moving textured frames: a few seconds encoded once, their packets repeated."""
     _make_video(path.with_suffix(".mkv"), height, width, seconds)
     with path.open("wb") as file:
-        writer = Writer(file)
-        writer.start(profile=messages.PROFILE, library=messages.library())
-        channels = {
-            topic: writer.register_channel(topic, "json", writer.register_schema(name, "jsonschema", schema))
-            for topic, (name, schema) in messages.SCHEMAS.items()
-        }
-
-        def write(topic: str, at_ns: int, message: dict[str, Any]) -> None:
-            writer.add_message(channels[topic], _START_NS + at_ns, orjson.dumps(message), _START_NS + at_ns)
-
+        log = MessageLog(file)
         for second in range(seconds):
-            write(messages.KEYBOARD_STATE, second * NS, {"buttons": [0x57]})
+            start_ns = _START_NS + second * NS
+            log.write(messages.KEYBOARD_STATE, start_ns, {"buttons": [0x57]})
             for frame in range(_FPS):
-                at_ns = second * NS + frame * (NS // _FPS)
-                reference = {"uri": path.with_suffix(".mkv").name, "pts_ns": at_ns}
-                write(messages.SCREEN, at_ns, {"media_ref": reference})
+                reference = {
+                    "uri": path.with_suffix(".mkv").name,
+                    "pts_ns": second * NS + frame * (NS // _FPS),
+                }
+                log.write(messages.SCREEN, start_ns + frame * (NS // _FPS), {"media_ref": reference})
             for event in range(mouse_hz):
                 motion = {"last_x": event % 7 - 3, "last_y": 1, "us_flags": 0, "button_flags": 0}
-                write(messages.RAW_MOUSE, second * NS + event * (NS // mouse_hz), motion)
-        writer.finish()
+                log.write(messages.RAW_MOUSE, start_ns + event * (NS // mouse_hz), motion)
+        log.finish()
     return path
 
 

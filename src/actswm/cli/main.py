@@ -8,7 +8,7 @@ import sys
 import typer
 
 from ..errors import UserError
-from . import bench
+from . import bench, tasks
 from .clean import clean, import_app
 from .inspect import inspect
 from .record import record
@@ -27,6 +27,7 @@ app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
 app.add_typer(bench.app, name="bench")
+app.add_typer(tasks.app, name="tasks")
 
 
 @app.callback()

@@ -18,18 +18,17 @@ class FrameReader:
     from there skips HDF5's chunk cache and its selection code, and reads no frame that was not asked for.
     """
 
-    def __init__(self, file: DatasetFile) -> None:
-        self._dataset = file.pixels
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        file = DatasetFile(path)
         self.shape: tuple[int, int, int] = (file.height, file.width, 3)
         self._frame_bytes = file.height * file.width * 3
+        self._dataset = file.pixels
         self._offsets = self._chunk_offsets()
         self._map: mmap.mmap | None = None
         if self._offsets is not None:
-            fd = os.open(file.path, os.O_RDONLY)
-            try:
-                self._map = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
-            finally:
-                os.close(fd)
+            with open(path, "rb") as raw:
+                self._map = mmap.mmap(raw.fileno(), 0, prot=mmap.PROT_READ)
+            file.close()
 
     def _chunk_offsets(self) -> NDArray[np.int64] | None:
         """File offset of each frame, or None where frames cannot be mapped."""

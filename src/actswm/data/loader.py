@@ -54,7 +54,7 @@ class WindowDataset(Dataset):
     @property
     def _frames(self) -> FrameReader:
         if self._opened is None or self._opened[0] != os.getpid():
-            self._opened = (os.getpid(), FrameReader(DatasetFile(self.path)))
+            self._opened = (os.getpid(), FrameReader(self.path))
         return self._opened[1]
 
     def actions_at(self, rows: NDArray[np.integer]) -> NDArray[np.float32]:

@@ -6,7 +6,8 @@ its seed. Keys are sticky, and each control switches by its own clock: no contro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,6 +50,7 @@ STUCK_SPEED = 0.1
 """Stuck: walking at less than this share of the fastest step so far, for STUCK_STEPS."""
 STUCK_TURN = (8, 36)
 """Shortest and longest turn out of a dead end, in raw steps."""
+SCHEDULE_BLOCK = 1024
 LOOK_REACH = 10
 """The explorer looks at most this many raw steps up or down from level."""
 
@@ -57,17 +59,15 @@ class Explorer:
     """Sticky keys with long runs; turns when stuck; comes back to level after looking up or down."""
 
     def __init__(self, rng: np.random.Generator, effective: NDArray[np.bool_]) -> None:
-        down, up = np.array([HELD[name] for name in KEYS14.names]).T
         self._rng = rng
         self._effective = effective
-        self._release, self._press = 1 / down, 1 / up
-        self._held = (rng.random(KEYS14.size) < down / (down + up)) & effective
         self._walking = [KEYS14.index(name) for name in "WASD"]
         pairs = [(KEYS14.index(one), KEYS14.index(other)) for one, other in OPPOSITES]
         self._opposites = [pair if rng.random() < 0.5 else pair[::-1] for pair in pairs]
         self._turns = [i for i in (KEYS14.index("Turn_L"), KEYS14.index("Turn_R")) if effective[i]]
         self._up, self._down = KEYS14.index("Look_U"), KEYS14.index("Look_D")
-        self._place: NDArray[np.float64] | None = None
+        self._schedule = self._keys()
+        self._place = (0.0, 0.0, 0.0)
         self._fastest = 0.0
         self._slow = 0
         self._turn, self._turn_left = 0, 0
@@ -75,36 +75,53 @@ class Explorer:
         self._walks = False
 
     def act(self, frame: Frame, info: Mapping[str, Any]) -> RawAction:
-        switch = self._rng.random(KEYS14.size) < np.where(self._held, self._release, self._press)
-        self._held = (self._held ^ switch) & self._effective
-        keys = self._held.copy()
+        keys = next(self._schedule)
         self._leave_dead_end(keys, info["telemetry"])
         for winner, loser in self._opposites:
             keys[loser] &= not keys[winner]
         self._keep_level(keys)
-        self._walks = bool(keys[self._walking].any())
-        return keys.astype(np.float32)
+        self._walks = any(keys[index] for index in self._walking)
+        return np.array(keys, np.float32)
 
-    def _leave_dead_end(self, keys: NDArray[np.bool_], telemetry: Mapping[str, float]) -> None:
-        place = np.array([telemetry.get(axis, 0.0) for axis in "xyz"])
-        moved = 0.0 if self._place is None else float(np.linalg.norm(place - self._place))
-        self._place = place
-        self._fastest = max(self._fastest, moved)
+    def _keys(self) -> Iterator[list[bool]]:
+        """Which keys are down in each raw step: every control by its own clock, drawn in blocks."""
+        while True:
+            block = np.zeros((SCHEDULE_BLOCK, KEYS14.size), bool)
+            for index, name in enumerate(KEYS14.names):
+                if self._effective[index]:
+                    block[:, index] = _held(self._rng, *HELD[name])
+            yield from block.tolist()
+
+    def _leave_dead_end(self, keys: list[bool], telemetry: Mapping[str, float]) -> None:
+        place = (telemetry.get("x", 0.0), telemetry.get("y", 0.0), telemetry.get("z", 0.0))
+        moved, self._place = math.dist(place, self._place), place
+        self._fastest = max(self._fastest, moved) if self._walks else self._fastest
         self._slow = self._slow + 1 if self._walks and moved <= STUCK_SPEED * self._fastest else 0
         if self._slow >= STUCK_STEPS and not self._turn_left and self._turns:
             self._turn_left = int(self._rng.integers(*STUCK_TURN))
             self._turn = int(self._rng.choice(self._turns))
         if self._turn_left:
             self._turn_left -= 1
-            keys[self._turns] = False
-            keys[self._turn] = True
+            for index in self._turns:
+                keys[index] = index == self._turn
 
-    def _keep_level(self, keys: NDArray[np.bool_]) -> None:
+    def _keep_level(self, keys: list[bool]) -> None:
         if self._level >= LOOK_REACH:
             keys[self._up] = False
         if self._level <= -LOOK_REACH:
             keys[self._down] = False
         self._level += int(keys[self._up]) - int(keys[self._down])
+
+
+def _held(rng: np.random.Generator, down: float, up: float) -> NDArray[np.bool_]:
+    """(SCHEDULE_BLOCK,) whether a key is held that stays down and up for `down` and `up` steps on average."""
+    begins_down = bool(rng.random() < down / (down + up))
+    means = (down, up) if begins_down else (up, down)
+    # Enough stretches even if all were of the shortest length 1.
+    lengths = rng.geometric([1 / means[0], 1 / means[1]], (SCHEDULE_BLOCK // 2, 2)).ravel()
+    held = np.tile([begins_down, not begins_down], SCHEDULE_BLOCK // 2)
+    ends = int(np.searchsorted(np.cumsum(lengths), SCHEDULE_BLOCK)) + 1
+    return np.repeat(held[:ends], lengths[:ends])[:SCHEDULE_BLOCK]
 
 
 class RandomKeys:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class RecordingPlan:
 
 @dataclass(frozen=True)
 class Episode:
-    """Row t is the frame and pose before action t."""
+    """Row t is the frame and pose before action t; as an empty one, the room for such rows."""
 
     seed: int
     pixels: NDArray[np.uint8]
@@ -59,6 +59,16 @@ class Episode:
 
     def __len__(self) -> int:
         return len(self.action)
+
+    @staticmethod
+    def room(plan: RecordingPlan, game: Game) -> Episode:
+        """Memory for the longest episode of a plan."""
+        return Episode(
+            seed=0,
+            pixels=np.empty((plan.episode_steps, *plan.size, 3), np.uint8),
+            action=np.empty((plan.episode_steps, game.vocabulary.size), np.float32),
+            pose=np.empty((plan.episode_steps, len(POSE)), np.float32),
+        )
 
     def first(self, rows: int) -> Episode:
         """The episode's first `rows` rows."""
@@ -90,32 +100,34 @@ def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
 
 
 def record_episode(
-    game: Game, plan: RecordingPlan, index: int, wanted: Callable[[], bool] = lambda: True
+    game: Game,
+    plan: RecordingPlan,
+    index: int,
+    room: Episode | None = None,
+    wanted: Callable[[], bool] = lambda: True,
 ) -> Episode:
-    """Play episode `index` of `plan`, up to `episode_steps` rows or the game's own end.
+    """Play episode `index` of `plan`, up to `episode_steps` rows or the game's own end, into `room`.
 
     `wanted` is asked now and then; the episode ends early, and is of no use, when it says no.
     """
+    room = room or Episode.room(plan, game)
     seed = plan.episode_seed(index)
     part = cast(game, plan, seed)
-    height, width = plan.size
-    pixels = np.empty((plan.episode_steps, height, width, 3), np.uint8)
-    action = np.empty((plan.episode_steps, game.vocabulary.size), np.float32)
-    pose = np.empty((plan.episode_steps, len(POSE)), np.float32)
     frame, info = game.reset(**part.start)
     infos = [info]
     rows, last = 0, plan.episode_steps
     while rows < last:
         if rows % 64 == 0 and not wanted():
             break
-        pixels[rows] = frame
-        pose[rows] = [info["telemetry"].get(name, np.nan) for name in POSE]
-        action[rows] = part.player.act(frame, info)
-        frame, _, terminated, truncated, info = game.step(action[rows])
+        action = part.player.act(frame, info)
+        room.pixels[rows] = frame
+        room.pose[rows] = [info["telemetry"].get(name, np.nan) for name in POSE]
+        room.action[rows] = action
+        frame, _, terminated, truncated, info = game.step(action)
         infos.append(info)
         rows += 1
         if terminated or truncated:
             break
         if last == plan.episode_steps and part.finished(infos):
             last = min(last, rows + AFTERMATH)
-    return Episode(seed, pixels, action, pose).first(rows)
+    return replace(room.first(rows), seed=seed)

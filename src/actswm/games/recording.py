@@ -52,7 +52,6 @@ def record(
     with contextlib.closing(plan.open_game()) as game:  # no engine starts before reset
         cast(game, plan, plan.episode_seed(0))  # a wrong behaviour fails here, before there is a file
         spec = dataset_spec(plan, game)
-        archive = None if owamcap is None else OwamcapFolder(Path(owamcap), spec)
     if path.exists():
         _require_same_plan(path, spec)
     with DatasetWriter(path, spec) as writer:
@@ -63,8 +62,8 @@ def record(
             with play_in_order(plan, writer.num_episodes, workers) as episodes:
                 while writer.num_frames < steps:
                     episode = next(episodes).first(steps - writer.num_frames)
-                    if archive:
-                        archive.write(writer.num_episodes, episode)
+                    if owamcap is not None:
+                        write_owamcap(Path(owamcap) / f"episode-{writer.num_episodes:05}.mcap", episode, spec)
                     writer.append(
                         episode.pixels,
                         episode.action,
@@ -99,32 +98,15 @@ def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
     )
 
 
-class OwamcapFolder:
-    """Episodes as OWAMcap files, each complete or not there."""
+def write_owamcap(path: Path, episode: Episode, spec: DatasetSpec) -> None:
+    """One episode as MCAP with its video beside it; both appear when they are complete."""
+    from ..formats.owamcap import OwamcapWriter
 
-    def __init__(self, folder: Path, spec: DatasetSpec) -> None:
-        self._folder, self._spec = folder, spec
-
-    def write(self, index: int, episode: Episode) -> None:
-        from ..formats.owamcap import OwamcapWriter
-
-        unfinished = self._folder / ".unfinished"
-        unfinished.mkdir(parents=True, exist_ok=True)
-        spec = self._spec
-        with OwamcapWriter(
-            unfinished / f"episode-{index:05}.mcap",
-            height=spec.height,
-            width=spec.width,
-            fps=spec.fps,
-            vocabulary=spec.vocabulary,
-        ) as writer:
-            for frame, action in zip(episode.pixels, episode.action):
-                writer.add(frame, action)
-        for file in sorted(
-            unfinished.iterdir(), reverse=True
-        ):  # the video before the .mcap that refers to it
-            os.replace(file, self._folder / file.name)
-        unfinished.rmdir()
+    with OwamcapWriter(
+        path, height=spec.height, width=spec.width, fps=spec.fps, vocabulary=spec.vocabulary
+    ) as writer:
+        for frame, action in zip(episode.pixels, episode.action):
+            writer.add(frame, action)
 
 
 def _require_same_plan(path: Path, spec: DatasetSpec) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 from types import ModuleType
 from typing import Any
 
@@ -36,13 +35,20 @@ def make_game(
     """
     family, _, world = name.partition("/")
     if family not in FAMILIES or world not in _module(family).worlds():
-        raise UserError(_unknown(name))
-    return _module(family).make(world, seed=seed, size=size, **options)
+        nearest = difflib.get_close_matches(name.lower(), game_names(), n=1, cutoff=0.0)[0]
+        raise UserError(f"unknown game {name!r}; the nearest known one is {nearest!r}")
+    try:
+        return _module(family).make(world, seed=seed, size=size, **options)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        option = str(error).rsplit("argument", 1)[1].strip().strip("'")
+        raise UserError(f"{family} games have no option {option!r}") from None
 
 
 def game_names() -> tuple[str, ...]:
     """Every known game, "family/world"."""
-    return tuple(f"{family}/{world}" for family in _families() for world in _module(family).worlds())
+    return tuple(f"{family}/{world}" for family in FAMILIES for world in _module(family).worlds())
 
 
 def gymnasium_id(name: str) -> str:
@@ -59,19 +65,5 @@ def register_with_gymnasium() -> None:
             )
 
 
-def _families() -> tuple[str, ...]:
-    return tuple(name for name, module in FAMILIES.items() if importlib.util.find_spec(module))
-
-
 def _module(family: str) -> ModuleType:
     return importlib.import_module(FAMILIES[family])
-
-
-def _unknown(name: str) -> str:
-    known = game_names()
-    nearest = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.0)
-    return (
-        f"unknown game {name!r}; the nearest known one is {nearest[0]!r}"
-        if nearest
-        else f"unknown game {name!r}"
-    )

@@ -13,15 +13,15 @@ import select
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Any
-
-import numpy as np
+from multiprocessing.context import SpawnProcess
 
 from ..errors import UserError
 from ..game import Game
-from .episodes import Episode, RecordingPlan, record_episode
+from .episodes import POSE, Episode, RecordingPlan, record_episode
 from .guard import EngineDied
+from .slots import SLOTS, EpisodeSlots
 
 log = logging.getLogger(__name__)
 
@@ -31,66 +31,91 @@ ATTEMPTS = 3
 
 @contextlib.contextmanager
 def play_in_order(plan: RecordingPlan, first: int, workers: int) -> Iterator[Iterator[Episode]]:
-    """The plan's episodes from number `first` on, in order, played by `workers` processes."""
+    """The plan's episodes from number `first` on, in order, played by `workers` processes.
+
+    An episode lives in shared memory and is valid until the next one is taken.
+    """
     context = multiprocessing.get_context("spawn")  # an engine's threads and pipes do not survive a fork
-    processes, pipes = [], []
+    with contextlib.closing(plan.open_game()) as game:
+        controls = game.vocabulary.size
+    crew: list[_Worker] = []
     try:
         with _interrupts_ignored():
-            for worker in range(workers):
-                ours, theirs = context.Pipe(duplex=False)
+            for number in range(workers):
+                ours, theirs = context.Pipe()
+                slots = EpisodeSlots(plan.episode_steps, plan.size, controls, len(POSE))
                 process = context.Process(
-                    target=_play, args=(theirs, plan, first + worker, workers), daemon=True
+                    target=_play, args=(theirs, slots, plan, first + number, workers), daemon=True
                 )
+                crew.append(_Worker(process, ours, slots))
                 process.start()
                 theirs.close()
-                processes.append(process)
-                pipes.append(ours)
-        yield _take_turns(pipes)
+        yield _take_turns(crew)
     finally:
-        for pipe in pipes:
-            pipe.close()  # a worker notices and closes its game
-        for process in processes:
-            process.join(10)
-            if process.is_alive():
-                process.terminate()
-                process.join()
+        for worker in crew:
+            worker.pipe.close()  # a worker notices and closes its game
+        for worker in crew:
+            worker.end()
 
 
-def _take_turns(pipes: list[Connection]) -> Iterator[Episode]:
+@dataclass(frozen=True)
+class _Worker:
+    process: SpawnProcess
+    pipe: Connection
+    slots: EpisodeSlots
+
+    def end(self) -> None:
+        if self.process.pid is not None:
+            self.process.join(10)
+            if self.process.is_alive():
+                self.process.terminate()
+                self.process.join()
+        self.slots.close()
+
+
+def _take_turns(crew: list[_Worker]) -> Iterator[Episode]:
     while True:
-        for pipe in pipes:
+        for worker in crew:
             try:
-                message = pipe.recv()
-            except EOFError:
+                message = worker.pipe.recv()
+            except (EOFError, ConnectionError):
                 raise UserError(
                     "a recording process was killed; run the same command again to go on"
                 ) from None
             if isinstance(message, str):
                 raise UserError(message)
-            yield _receive(pipe, *message)
+            slot, seed, rows = message
+            yield replace(worker.slots.room(slot), seed=seed).first(rows)
+            with contextlib.suppress(ConnectionError):
+                worker.pipe.send(slot)  # it may be filled again
 
 
-def _play(pipe: Connection, plan: RecordingPlan, index: int, stride: int) -> None:
+def _play(pipe: Connection, slots: EpisodeSlots, plan: RecordingPlan, index: int, stride: int) -> None:
     """A worker's life: play every `stride`-th episode until nobody wants them."""
 
     def wanted() -> bool:
         return not _abandoned(pipe)
 
-    with contextlib.closing(plan.open_game()) as game, contextlib.suppress(BrokenPipeError):
+    free = list(range(SLOTS))
+    with (
+        contextlib.closing(plan.open_game()) as game,
+        contextlib.suppress(ConnectionError, EOFError),
+    ):
         try:
             while wanted():
-                episode = _tried(game, plan, index, wanted)
-                if wanted():
-                    _send(pipe, episode)
+                slot = free.pop(0) if free else pipe.recv()
+                episode = played(game, plan, index, slots.room(slot), wanted)
+                pipe.send((slot, episode.seed, len(episode)))
                 index += stride
         except (UserError, EngineDied) as error:
             pipe.send(str(error))
 
 
-def _tried(game: Game, plan: RecordingPlan, index: int, wanted: Callable[[], bool]) -> Episode:
+def played(game: Game, plan: RecordingPlan, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+    """The episode, tried again where the engine dies in it: it comes out the same."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return record_episode(game, plan, index, wanted)
+            return record_episode(game, plan, index, room, wanted)
         except EngineDied as error:
             log.warning("episode %d, attempt %d: %s", index, attempt, error)
             if attempt == ATTEMPTS or not wanted():
@@ -98,24 +123,8 @@ def _tried(game: Game, plan: RecordingPlan, index: int, wanted: Callable[[], boo
     raise AssertionError("unreachable")
 
 
-def _send(pipe: Connection, episode: Episode) -> None:
-    """Arrays go as plain bytes: pickling them would copy each episode twice more."""
-    pipe.send((episode.seed, episode.pixels.shape, episode.action.shape, episode.pose.shape))
-    for array in (episode.pixels, episode.action, episode.pose):
-        pipe.send_bytes(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-
-
-def _receive(pipe: Connection, seed: int, *shapes: tuple[int, ...]) -> Episode:
-    arrays: list[Any] = []
-    for shape, dtype in zip(shapes, (np.uint8, np.float32, np.float32)):
-        array = np.empty(shape, dtype)
-        pipe.recv_bytes_into(array.reshape(-1).view(np.uint8).data)
-        arrays.append(array)
-    return Episode(seed, *arrays)
-
-
 def _abandoned(pipe: Connection) -> bool:
-    """Has the reader of this write end gone?"""
+    """Has the other side gone?"""
     poll = select.poll()
     poll.register(pipe.fileno(), 0)
     return bool(poll.poll(0))

@@ -30,13 +30,28 @@ class PredictorConfig:
 
 
 class KeysValues(NamedTuple):
-    """Keys and values of some tokens: (B, S, heads, T, head_dim) each."""
+    """Keys and values of some tokens: (B, S, T, heads, head_dim) each."""
 
     keys: Tensor
     values: Tensor
 
     def then(self, later: KeysValues) -> KeysValues:
-        return KeysValues(*(torch.cat(pair, -2) for pair in zip(self, later)))
+        return KeysValues(*(torch.cat(pair, 2) for pair in zip(self, later)))
+
+
+class Modulation(NamedTuple):
+    """What an action does to its token in one block, each (..., D)."""
+
+    shift: Tensor
+    scale: Tensor
+    gate: Tensor
+    mlp_shift: Tensor
+    mlp_scale: Tensor
+    mlp_gate: Tensor
+
+    def tokens(self, first: int, last: int) -> Modulation:
+        """Of the tokens first .. last - 1, the token axis being the last but one."""
+        return Modulation(*(part[..., first:last, :] for part in self))
 
 
 class Attention(nn.Module):
@@ -51,45 +66,53 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * inner, bias=False)
         self.out = nn.Linear(inner, dim)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
-
-    def keys_values(self, x: Tensor) -> KeysValues:
-        """Of tokens (B, S, T, D) whose queries nobody needs."""
+    def _project(self, x: Tensor, first: int, last: int) -> list[Tensor]:
+        """Parts first .. last - 1 of (query, key, value), each (B, S, T, heads, d)."""
         inner = self.out.in_features
-        keys, values = F.linear(self.norm(x), self.qkv.weight[inner:]).chunk(2, -1)
-        return KeysValues(self._split(keys), self._split(values))
+        projected = F.linear(self.norm(x), self.qkv.weight[first * inner : last * inner])
+        return [part.unflatten(-1, (self.heads, -1)) for part in projected.chunk(last - first, -1)]
 
     def queries_keys_values(self, x: Tensor) -> tuple[Tensor, KeysValues]:
-        query, keys, values = self.qkv(self.norm(x)).chunk(3, -1)
-        return self._split(query), KeysValues(self._split(keys), self._split(values))
+        query, keys, values = self._project(x, 0, 3)
+        return query, KeysValues(keys, values)
 
     def queries(self, x: Tensor) -> Tensor:
-        return self._split(F.linear(self.norm(x), self.qkv.weight[: self.out.in_features]))
+        return self._project(x, 0, 1)[0]
+
+    def keys_values(self, x: Tensor) -> KeysValues:
+        """Of tokens whose queries nobody needs."""
+        return KeysValues(*self._project(x, 1, 3))
+
+    def attend_within(self, query: Tensor, own: KeysValues) -> Tensor:
+        """Causal attention of tokens (B, S, T, heads, d) that have no past -> (B, S, T, D)."""
+        q, k, v = (t.flatten(0, 1).transpose(1, 2) for t in (query, *own))
+        rate = self.dropout if self.training else 0.0
+        mixed = F.scaled_dot_product_attention(q, k, v, dropout_p=rate, is_causal=True)
+        mixed = mixed.transpose(1, 2).flatten(2).unflatten(0, query.shape[:2])
+        return shared_dropout(self.out(mixed), self.dropout, self.training)
 
     def attend(self, query: Tensor, own: KeysValues, shared: KeysValues | None) -> Tensor:
-        """The last tokens' `query` (B, S, heads, Q, d) over `shared` (S = 1) and `own` keys -> (B, S, Q, D)."""
-        count = query.shape[-2]
-        scores = query @ own.keys.transpose(-1, -2) * query.shape[-1] ** -0.5
+        """The last Q tokens' `query` over `shared` keys (S = 1) and then `own` ones -> (B, S, Q, D)."""
+        batch, sequences, count, heads, dim = query.shape
+        # (B, heads, S * Q, d): the past is the same for all sequences, so one product serves them all
+        folded = (query * dim**-0.5).permute(0, 3, 1, 2, 4).reshape(batch, heads, -1, dim)
+        scores = folded.view(batch, heads, sequences, count, dim) @ own.keys.permute(0, 3, 1, 4, 2)
         if count > 1:
-            scores = scores + _causal_bias(count, own.keys.shape[-2], scores)
+            scores = scores + _causal_bias(count, own.keys.shape[2], scores)
         if shared is None:
-            weights = shared_dropout(scores.softmax(-1), self.dropout, self.training)
-            mixed = weights @ own.values
+            weights = shared_dropout(scores.softmax(-1), self.dropout, self.training, axis=2)
+            mixed = weights @ own.values.permute(0, 3, 1, 2, 4)
         else:
-            past = shared.keys.shape[-2]
-            folded = query.transpose(1, 2).flatten(
-                2, 3
-            )  # (B, heads, S * Q, d): one product for all sequences
-            to_past = folded @ shared.keys[:, 0].transpose(-1, -2) * query.shape[-1] ** -0.5
-            to_past = to_past.unflatten(2, (-1, count)).transpose(1, 2)
-            weights = torch.cat([to_past, scores], -1).softmax(-1)
-            weights = shared_dropout(weights, self.dropout, self.training)
-            from_past = weights[..., :past].transpose(1, 2).flatten(2, 3) @ shared.values[:, 0]
-            mixed = torch.add(
-                from_past.unflatten(2, (-1, count)).transpose(1, 2), weights[..., past:] @ own.values
+            to_past = folded @ shared.keys[:, 0].permute(0, 2, 3, 1)
+            past = to_past.shape[-1]
+            scores = torch.cat([to_past.view(*scores.shape[:-1], past), scores], -1)
+            weights = shared_dropout(scores.softmax(-1), self.dropout, self.training, axis=2)
+            on_past, on_own = weights.split([past, weights.shape[-1] - past], -1)
+            from_past = on_past.reshape(batch, heads, -1, past) @ shared.values[:, 0].transpose(1, 2)
+            mixed = on_own @ own.values.permute(0, 3, 1, 2, 4) + from_past.view(
+                batch, heads, sequences, count, dim
             )
-        mixed = mixed.transpose(-2, -3).flatten(-2)
+        mixed = mixed.permute(0, 2, 3, 1, 4).flatten(-2)
         return shared_dropout(self.out(mixed), self.dropout, self.training)
 
 
@@ -107,25 +130,21 @@ class Block(nn.Module):
         self.expand = nn.Linear(dim, config.mlp)
         self.contract = nn.Linear(config.mlp, dim)
 
-    def attention_input(self, x: Tensor, modulation: Tensor) -> Tensor:
-        shift, scale = modulation.chunk(6, -1)[:2]
-        return _modulated_norm(x, shift, scale)
+    def attention_input(self, x: Tensor, modulation: Modulation) -> Tensor:
+        return _modulated_norm(x, modulation.shift, modulation.scale)
 
-    def update(self, x: Tensor, modulation: Tensor, attended: Tensor) -> Tensor:
+    def update(self, x: Tensor, modulation: Modulation, attended: Tensor) -> Tensor:
         """Both residual branches, once attention has been computed."""
-        _, _, gate, shift, scale, mlp_gate = modulation.chunk(6, -1)
-        x = torch.addcmul(x, gate, attended)
-        hidden = self.expand(self.mlp_norm(_modulated_norm(x, shift, scale)))
+        x = torch.addcmul(x, modulation.gate, attended)
+        hidden = self.expand(self.mlp_norm(_modulated_norm(x, modulation.mlp_shift, modulation.mlp_scale)))
         hidden = shared_dropout(F.gelu(hidden), self.dropout, self.training)
         out = shared_dropout(self.contract(hidden), self.dropout, self.training)
-        return torch.addcmul(x, mlp_gate, out)
+        return torch.addcmul(x, modulation.mlp_gate, out)
 
-    def forward(
-        self, x: Tensor, modulation: Tensor, shared: KeysValues | None = None
-    ) -> tuple[Tensor, KeysValues]:
-        """All tokens of (B, S, T, D), after a past that the S sequences share."""
+    def forward(self, x: Tensor, modulation: Modulation) -> tuple[Tensor, KeysValues]:
+        """All tokens of (B, S, T, D), without a past."""
         query, own = self.attention.queries_keys_values(self.attention_input(x, modulation))
-        return self.update(x, modulation, self.attention.attend(query, own, shared)), own
+        return self.update(x, modulation, self.attention.attend_within(query, own)), own
 
 
 class Predictor(nn.Module):
@@ -140,10 +159,10 @@ class Predictor(nn.Module):
     def blocks(self) -> list[Block]:
         return list(self._blocks)  # type: ignore[arg-type]
 
-    def modulations(self, features: Tensor) -> list[Tensor]:
-        """Per block, what an action feature (..., D) does to its token: (..., 6 D)."""
+    def modulations(self, features: Tensor) -> list[Modulation]:
+        """Per block, what the action features (..., D) do to their tokens."""
         activated = F.silu(features)
-        return [block.modulate(activated) for block in self.blocks]
+        return [Modulation(*block.modulate(activated).chunk(6, -1)) for block in self.blocks]
 
     def forward(self, latents: Tensor, features: Tensor) -> Tensor:
         """Latents (B, T, D) with their action features -> outputs (B, T, D), position i knowing tokens <= i."""
@@ -163,9 +182,9 @@ def _causal_bias(queries: int, keys: int, like: Tensor) -> Tensor:
     return bias.triu(keys - queries + 1)
 
 
-def shared_dropout(x: Tensor, rate: float, training: bool) -> Tensor:
-    """Dropout on (B, S, ...) with one mask for all S sequences, or noise alone would set futures apart."""
+def shared_dropout(x: Tensor, rate: float, training: bool, axis: int = 1) -> Tensor:
+    """Dropout with one mask for all S sequences (`axis`), or noise alone would set their futures apart."""
     if not training or rate == 0:
         return x
-    mask = torch.empty_like(x[:, :1]).bernoulli_(1 - rate).div_(1 - rate)
+    mask = torch.empty_like(x.narrow(axis, 0, 1)).bernoulli_(1 - rate).div_(1 - rate)
     return x * mask

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from .predictor import KeysValues, Predictor
+from .predictor import KeysValues, Modulation, Predictor
 
 Head = Callable[[Tensor], Tensor]
 """Predictor output (B, S, D) -> next latent (B, S, D)."""
@@ -41,8 +42,8 @@ class Past:
         keep = min(frames, predictor.context)
         self.predictor = predictor
         self.latents = latents[:, frames - keep :].unsqueeze(1)
-        self._modulations = predictor.modulations(features[:, frames - keep :].unsqueeze(1))
-        self._windows: dict[int, list[KeysValues] | None] = {}
+        self._features = features[:, frames - keep :]
+        self._windows: list[list[KeysValues]] = []
 
     @property
     def frames(self) -> int:
@@ -52,32 +53,47 @@ class Past:
         """Context frames that have left the window at a step (1-based)."""
         return max(0, self.frames + step - 1 - self.predictor.context)
 
+    def prepare(self, horizon: int) -> None:
+        """Compute the shared tokens of all windows up to `horizon`, unless that is done already."""
+        count = min(self.dropped(horizon), self.frames - 2) + 1
+        if count > len(self._windows):
+            self._windows = self._compute(count)
+
     def keys_values(self, step: int) -> list[KeysValues] | None:
         """Per block, keys and values of the shared tokens in the window of `step`; None if none is left."""
         first = self.dropped(step)
-        if first not in self._windows:
-            self._windows[first] = self._compute(first) if first < self.frames - 1 else None
-        return self._windows[first]
+        return self._windows[first] if first < self.frames - 1 else None
 
-    def _compute(self, first: int) -> list[KeysValues]:
-        predictor = self.predictor
-        tokens = self.latents[:, :, first:-1]
-        x = tokens + predictor.positions[: tokens.shape[2]]
-        found = []
-        for block, modulation in zip(predictor.blocks, self._modulations):
-            modulation = modulation[:, :, first:]
+    def _compute(self, count: int) -> list[list[KeysValues]]:
+        """Windows starting at context frame 0 .. count - 1, side by side where sequences otherwise are.
+
+        Later windows hold fewer shared tokens; being causal, the padding behind them disturbs nobody.
+        """
+        predictor, tokens = self.predictor, self.frames - 1
+        x = _windows(self.latents[:, 0, :-1], count) + predictor.positions[:tokens]
+        windows: list[list[KeysValues]] = [[] for _ in range(count)]
+        for block, modulation in zip(predictor.blocks, predictor.modulations(self._features)):
+            modulation = Modulation(*(_windows(part, count) for part in modulation))
             if block is predictor.blocks[-1]:
-                found.append(block.attention.keys_values(block.attention_input(x, modulation)))
+                own = block.attention.keys_values(block.attention_input(x, modulation))
             else:
                 x, own = block(x, modulation)
-                found.append(own)
-        return found
+            for first, pair in enumerate(zip(*(part.split(1, 1) for part in own))):
+                windows[first].append(KeysValues(*(part[:, :, : tokens - first] for part in pair)))
+        return windows
+
+
+def _windows(tokens: Tensor, count: int) -> Tensor:
+    """(B, T, D) -> (B, count, T, D): the tokens from 0 on, from 1 on, ..., zeros behind the end. A view."""
+    padded = F.pad(tokens, (0, 0, 0, count - 1))
+    return padded.unfold(1, tokens.shape[1], 1).transpose(2, 3)
 
 
 def roll_out(past: Past, features: Tensor, head: Head) -> Tensor:
     """Action features (B, S, K, D) of the decisions a_t .. a_t+K-1 -> predicted latents (B, S, K, D)."""
     predictor = past.predictor
     sequences, horizon = features.shape[1:3]
+    past.prepare(horizon)
     modulations = predictor.modulations(features)
     # own tokens of the rollout: frame t (the last observed, shared by all) and then each prediction
     latents = [past.latents[:, :, -1].expand(-1, sequences, -1)]
@@ -93,7 +109,7 @@ def roll_out(past: Past, features: Tensor, head: Head) -> Tensor:
             own = torch.stack(latents[first:], 2)
             x = own + predictor.positions[position + 1 - own.shape[2] : position + 1]
             cache = [None] * len(predictor.blocks)
-        x, cache = _advance(predictor, x, [m[:, :, first:step] for m in modulations], shared, cache)
+        x, cache = _advance(predictor, x, [m.tokens(first, step) for m in modulations], shared, cache)
         latents.append(head(predictor.norm(x)))
     return torch.stack(latents[1:], 2)
 
@@ -101,7 +117,7 @@ def roll_out(past: Past, features: Tensor, head: Head) -> Tensor:
 def _advance(
     predictor: Predictor,
     x: Tensor,
-    modulations: list[Tensor],
+    modulations: list[Modulation],
     shared: list[KeysValues] | None,
     cache: list[KeysValues | None],
 ) -> tuple[Tensor, list[KeysValues | None]]:
@@ -112,7 +128,7 @@ def _advance(
         if number == len(predictor.blocks) - 1 and x.shape[2] > 1:
             own = block.attention.keys_values(entering)
             query = block.attention.queries(entering[:, :, -1:])
-            x, modulation = x[:, :, -1:], modulation[:, :, -1:]
+            x, modulation = x[:, :, -1:], modulation.tokens(x.shape[2] - 1, x.shape[2])
         else:
             query, own = block.attention.queries_keys_values(entering)
         earlier = cache[number]

@@ -144,9 +144,9 @@ class WorldModel(nn.Module):
         if lead:
             tail = context.actions[:, None, context.actions.shape[1] - lead :]
             actions = torch.cat([tail.expand(-1, actions.shape[1], -1, -1), actions], 2)
-        return roll_out(past, self.features(actions), self._head())
+        return roll_out(past, self.features(actions), self.head())
 
-    def _head(self):  # type: ignore[no-untyped-def]
+    def head(self):  # type: ignore[no-untyped-def]
         """The prediction projector, bound to the statistics of the first output it sees."""
         bound = None
 

@@ -17,6 +17,7 @@ from ...controls import KEYS14
 from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
+from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
 from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
 from .start import start_actions
@@ -25,7 +26,6 @@ from .worlds import WEAPON, WORLDS
 if TYPE_CHECKING:
     import vizdoom
 
-MAX_SEED = 2**32 - 1
 DEMO_TAIL = 2
 """Raw steps without action that the engine appends to a demo when its recording ends."""
 
@@ -84,7 +84,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             weapon=not set(WEAPON).isdisjoint(enabled),
             goal=goal,
         )
-        self._first_seed = seed
+        self._seeds = EpisodeSeeds(seed)
         self._engine: Engine | None = None
         self._frame: Frame = np.zeros((*size, 3), np.uint8)
         self._telemetry: dict[str, float] = {}
@@ -93,14 +93,14 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Frame, dict[str, Any]]:
-        seed = self._episode_seed(seed)
+        seed = self._seeds.choose(seed, self.np_random)
         super().reset(seed=seed)
         doom = self._level(seed)
         with self._watched():
             doom.set_seed(seed)
             doom.new_episode(str((options or {}).get("demo", "")))
         self._kills = 0.0
-        self._advance(start_actions(self.world.start, seed))
+        self._advance(start_actions(self.world.start, seed) > 0.5)
         info = self._observe()
         return self._frame, {**info, "seed": seed}
 
@@ -109,7 +109,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
 
     def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         """One `step` for each action, three times as fast: only the last frame is drawn."""
-        self._advance(actions * self.effective)
+        self._advance((actions > 0.5) & self.effective)
         info = self._observe()
         return self._frame, 0.0, self._running().is_episode_finished(), False, info
 
@@ -141,34 +141,26 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             self._engine.close()
             self._engine = None
 
-    def _episode_seed(self, seed: int | None) -> int:
-        """The seed asked for; else the constructor's, once; else the next of the game's own stream."""
-        if seed is None:
-            seed, self._first_seed = self._first_seed, None
-        if seed is None:
-            return int(self.np_random.integers(MAX_SEED + 1))
-        if not 0 <= seed <= MAX_SEED:
-            raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
-        return seed
-
     def _level(self, seed: int) -> vizdoom.DoomGame:
         """The engine, running, with the seed's map chosen."""
         if self._engine is None:
             self._engine = Engine(self._settings)
-        self._engine.doom.set_doom_map(self.world.maps[seed % len(self.world.maps)])
-        return self._engine.doom
+        doom = self._engine.doom
+        chosen = self.world.maps[seed % len(self.world.maps)]
+        if doom.get_doom_map() != chosen:  # setting it loads it, even the same one
+            doom.set_doom_map(chosen)
+        return doom
 
     def _running(self) -> vizdoom.DoomGame:
         if self._engine is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         return self._engine.doom
 
-    def _advance(self, actions: NDArray[np.floating]) -> None:
+    def _advance(self, pressed: NDArray[np.bool_]) -> None:
         """Run raw steps, drawing only the last; stops where the episode ends."""
         doom = self._running()
-        pressed = (actions > 0.5).tolist()
         with self._watched():
-            for index, buttons in enumerate(pressed, 1 - len(pressed)):
+            for index, buttons in enumerate(pressed.tolist(), 1 - len(pressed)):
                 if doom.is_episode_finished():
                     break
                 doom.set_action(buttons)
@@ -184,10 +176,10 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if state is not None:  # None once the episode is over: the last frame and telemetry stand
             height, width = self.size
             screen: Any = state.screen_buffer
-            self._frame = np.asarray(
-                cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA), np.uint8
-            )
-            self._telemetry = dict(zip(VARIABLES, map(float, state.game_variables)))  # type: ignore[arg-type]
+            variables: Any = state.game_variables
+            frame: Any = cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA)
+            self._frame = frame
+            self._telemetry = dict(zip(VARIABLES, variables.tolist()))
         elif doom.is_player_dead():
             events.append({"name": "death"})
         else:
@@ -195,7 +187,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         for _ in range(round(self._telemetry["kills"] - self._kills)):
             events.append({"name": "kill"})
         self._kills = self._telemetry["kills"]
-        return {"events": events, "telemetry": dict(self._telemetry)}
+        return {"events": events, "telemetry": self._telemetry}
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:

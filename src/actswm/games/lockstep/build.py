@@ -45,5 +45,7 @@ def _compile(sources: dict[str, bytes], library: Path) -> None:
         command = [*compiler.split(), *FLAGS, "-o", str(built), str(Path(build, SOURCES[0])), *LIBRARIES]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
-            raise UserError(f"compiling the lockstep shim with {compiler!r} failed: {run.stderr.strip()[:500]}")
+            raise UserError(
+                f"compiling the lockstep shim with {compiler!r} failed: {run.stderr.strip()[:500]}"
+            )
         os.replace(built, library)

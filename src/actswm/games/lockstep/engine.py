@@ -48,8 +48,10 @@ class Engine:
     def start(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         """Start the engine; it runs freely until `lock`."""
         self.log = self.folder / LOG_NAME
-        inherited = {key: value for key, value in os.environ.items() if key not in ("XAUTHORITY", "LD_PRELOAD")}
-        with self.log.open("wb") as log:
+        inherited = {
+            key: value for key, value in os.environ.items() if key not in ("XAUTHORITY", "LD_PRELOAD")
+        }
+        with self.log.open("ab") as log:  # appending, so that it can be truncated
             self.process = subprocess.Popen(
                 command,
                 cwd=self.folder,
@@ -76,7 +78,9 @@ class Engine:
         while not ready():
             self.check()
             if time.monotonic() > end:
-                raise EngineDied(f"{self.name}: the engine did not start in {BOOT_SECONDS:.0f} s; {self._last_words()}")
+                raise EngineDied(
+                    f"{self.name}: the engine did not start in {BOOT_SECONDS:.0f} s; {self._last_words()}"
+                )
             time.sleep(0.02)
 
     def lock(self, nanoseconds: int) -> None:
@@ -84,10 +88,14 @@ class Engine:
         if not self.gate.attached:
             raise RuntimeError(f"{self.name}: the lockstep shim is not in the engine")
         self.gate.lock()
-        self.gate.advance(nanoseconds)  # time that stands still from the start would stop some engines for good
+        self.gate.advance(
+            nanoseconds
+        )  # time that stands still from the start would stop some engines for good
         self._await_frame()
 
-    def step(self, nanoseconds: int, keys: Iterable[tuple[int, bool]] = (), mouse: tuple[int, int] = (0, 0)) -> None:
+    def step(
+        self, nanoseconds: int, keys: Iterable[tuple[int, bool]] = (), mouse: tuple[int, int] = (0, 0)
+    ) -> None:
         """Advance game time, and have the next frame drawn with this input."""
         self.gate.send(keys, mouse)
         self.gate.advance(nanoseconds)
@@ -104,7 +112,9 @@ class Engine:
             return
         code = self.process.returncode
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
-        raise EngineDied(f"{self.name}: the engine {how}; call reset() to start it again; {self._last_words()}")
+        raise EngineDied(
+            f"{self.name}: the engine {how}; call reset() to start it again; {self._last_words()}"
+        )
 
     @property
     def resident_bytes(self) -> int:

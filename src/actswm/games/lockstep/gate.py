@@ -82,9 +82,7 @@ class Gate:
         self._pixels: NDArray[np.uint8] = np.frombuffer(
             self._memory, np.uint8, height * width * 3, ctypes.sizeof(_Layout)
         ).reshape(height, width, 3)
-        self._telemetry = np.frombuffer(
-            self._memory, np.float64, MAX_TELEMETRY, _Layout.telemetry.offset
-        )
+        self._telemetry = np.frombuffer(self._memory, np.float64, MAX_TELEMETRY, _Layout.telemetry.offset)
         self._read = 0
 
     @property

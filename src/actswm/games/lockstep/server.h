@@ -54,7 +54,7 @@ static int all_wait(void)
 static void await_workers(void)
 {
     struct timespec pause = {0, 50000};
-    for (int quiet = 0, tries = 0; quiet < 2 && tries < 400; tries++) {
+    for (int quiet = 0, tries = 0; quiet < 2 && tries < 2000; tries++) {
         quiet = all_wait() ? quiet + 1 : 0; /* twice: a thread may be between waking and saying so */
         if (!quiet) nanosleep(&pause, NULL);
     }

@@ -15,7 +15,9 @@ def worlds() -> tuple[str, ...]:
     return ("arena", "terrain")
 
 
-def make(world: str, *, seed: int | None = None, size: tuple[int, int] = (128, 128), **options: Any) -> MinetestGame:
+def make(
+    world: str, *, seed: int | None = None, size: tuple[int, int] = (128, 128), **options: Any
+) -> MinetestGame:
     """See `MinetestGame` for the options."""
     from .game import MinetestGame
 

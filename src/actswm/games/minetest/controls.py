@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...controls import KEYS14, MINECRAFT, Vocabulary
-from .client import DEGREES_PER_PIXEL, KEYS, PITCH_LIMIT
+from .settings import DEGREES_PER_PIXEL, KEYS, PITCH_LIMIT
 
 TURN_DEGREES = 4.0
 """Turn_L and Turn_R, a raw step."""

@@ -13,16 +13,16 @@ from ...controls import KEYS14, MINECRAFT, vocabulary_of
 from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
+from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
 from .client import Client
 from .controls import Hands, slot_key
-from .world import WORLDS, Start, episode_start
+from .world import WORLD_SEED, WORLDS, Start, episode_start
 
-MAX_SEED = 2**32 - 1
 START_FIELDS = {field.name for field in fields(Start)}
 
 
-class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
+class MinetestGame(gymnasium.Env[Any, Any]):
     """A world of Minetest.
 
     `vocabulary` is `keys14` or `minecraft`; `world_seed` the map's seed; the engine starts anew by itself when
@@ -46,7 +46,7 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         seed: int | None = None,
         size: tuple[int, int] = (128, 128),
         vocabulary: str = KEYS14.name,
-        world_seed: int = 3,
+        world_seed: int = WORLD_SEED,
         memory_mb: int = 1500,
     ) -> None:
         if world not in WORLDS:
@@ -61,14 +61,14 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
         self.observation_space = frame_space(size)
         self.action_space = action_space(self.vocabulary)
         self._memory_bytes = memory_mb << 20
-        self._first_seed = seed
+        self._seeds = EpisodeSeeds(seed)
         self._client: Client | None = None
         self._hands = Hands(self.vocabulary)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Frame, dict[str, Any]]:
-        seed = self._episode_seed(seed)
+        seed = self._seeds.choose(seed, self.np_random)
         super().reset(seed=seed)
         start = self._start(seed, options or {})
         client = self._ready_client()
@@ -93,7 +93,13 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
             self.close()
             raise
         died = any(event["name"] == "death" for event in events)
-        return self._client.frame(), 0.0, died, False, {"events": events, "telemetry": self._client.telemetry()}
+        return (
+            self._client.frame(),
+            0.0,
+            died,
+            False,
+            {"events": events, "telemetry": self._client.telemetry()},
+        )
 
     def close(self) -> None:
         if self._client is not None:
@@ -119,13 +125,3 @@ class MinetestGame(gymnasium.Env[Frame, NDArray[np.floating]]):
             self._client = Client(self.name, self.world, self.size)
             self._hands.release()
         return self._client
-
-    def _episode_seed(self, seed: int | None) -> int:
-        """The seed asked for; else the constructor's, once; else the next of the game's own stream."""
-        if seed is None:
-            seed, self._first_seed = self._first_seed, None
-        if seed is None:
-            return int(self.np_random.integers(MAX_SEED + 1))
-        if not 0 <= seed <= MAX_SEED:
-            raise UserError(f"seed {seed} is out of range; use 0 to {MAX_SEED}")
-        return seed

@@ -15,9 +15,9 @@ from ...game import Frame
 from .reference_runs import LIBRARY, draw_script, load_runs, pose_of, script_actions
 from .task import Expert, Info, Start, Task
 
-NEAR = 64.0
+NEAR = 48.0
 """Map units between the player and the reference's end; a run covers 60 in a chunk."""
-FACING = 30.0
+FACING = 25.0
 """Degrees between the two headings."""
 BUDGET = 20
 """Chunks; the longest reference has 16."""

@@ -140,7 +140,6 @@ local function begin(player, start)
 	local inventory = player:get_inventory()
 	inventory:set_list("main", start.inventory)
 	inventory:set_list("craft", {})
-	minetest.set_timeofday(start.time)
 	emit({name = "reset", id = start.id, position = list(start.position)})
 end
 
@@ -154,6 +153,11 @@ local function prepare(start)
 			pending = start
 		end
 	end)
+end
+
+-- Degrees, right positive, from -180 to 180.
+local function yaw(player)
+	return 180 - (math.deg(player:get_look_horizontal()) + 180) % 360
 end
 
 -- Events.
@@ -190,10 +194,17 @@ end, true)
 minetest.register_on_joinplayer(function(player)
 	local name = player:get_player_name()
 	minetest.set_player_privs(name, {interact = true, fast = true})
+	player:hud_set_hotbar_itemcount(9)
 	player:hud_set_flags({
 		hotbar = false, healthbar = false, breathbar = false, minimap = false, crosshair = true, wielditem = true,
 		basic_debug = false,
 	})
+	-- Always noon under an even sky: the engine's own sky slowly darkens while the player looks at the ground.
+	minetest.set_timeofday(0.5)
+	player:set_sky({type = "plain", base_color = "#8cbafa", clouds = false})
+	player:set_sun({visible = false, sunrise_visible = false})
+	player:set_moon({visible = false})
+	player:set_stars({visible = false})
 	emit({name = "join"})
 end)
 
@@ -211,7 +222,7 @@ minetest.register_globalstep(function()
 		end
 		local pos, velocity = player:get_pos(), player:get_velocity()
 		local values = {
-			pos.x, pos.y, pos.z, -math.deg(player:get_look_horizontal()), math.deg(player:get_look_vertical()),
+			pos.x, pos.y, pos.z, yaw(player), math.deg(player:get_look_vertical()),
 			player:get_hp(), player:get_breath(), player:get_wield_index(), velocity.x, velocity.y, velocity.z,
 		}
 		for index, value in ipairs(values) do

@@ -1,0 +1,66 @@
+"""`actswm tasks`: the planning tasks, and whether they are fit for use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from .bench import write_json
+
+app = typer.Typer(help="Planning tasks in the games.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_tasks() -> None:
+    """Name every task, its budgets and chunk library.
+
+    Example: actswm tasks list
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..games.tasks import find_task, task_names
+
+    table = Table("task", "chunk library", "replans", "chunks", "mask", "starts")
+    for task in map(find_task, task_names()):
+        budgets = (str(task.plan_budget), str(task.env_budget))
+        table.add_row(task.name, task.library, *budgets, task.mask, str(len(task.starts)))
+    Console().print(table)
+
+
+@app.command()
+def check(
+    family: str = typer.Argument(help="Tasks of this family, such as minetest"),
+    json_file: Path = typer.Option(None, "--json", help="Also write the counts here."),
+    workers: int = typer.Option(2, min=1, help="Engines that run side by side."),
+) -> None:
+    """Play every start as the scripted expert and with random chunks, and count who succeeds.
+
+    A good task is solved by its expert (at least 19 of 20) and not by chance (at most 6 of 20).
+
+    Example: actswm tasks check minetest --json tasks.json
+    """
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+
+    from ..games.tasks import find_task, task_names
+    from ..games.tasks.check import check_tasks
+
+    tasks = [find_task(name) for name in task_names(family)]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        bars = {task.name: bar.add_task(task.name, total=2 * len(task.starts)) for task in tasks}
+        checks = check_tasks(tasks, workers, lambda name: bar.advance(bars[name]))
+    table = Table("task", "expert", "random", "expert's chunks", "fit")
+    for result in checks:
+        fit = result.expert >= 0.95 * result.starts and result.random <= 0.3 * result.starts
+        counts = (f"{result.expert}/{result.starts}", f"{result.random}/{result.starts}")
+        table.add_row(result.task, *counts, f"{result.expert_chunks:.1f}", "yes" if fit else "no")
+    Console().print(table)
+    if json_file:
+        found = {result.task.split("/", 1)[1]: asdict(result) for result in checks}
+        write_json(json_file, {"tasks": found})
