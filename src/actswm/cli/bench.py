@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 app = typer.Typer(help="Measure side by side in one run and print ratios.", no_args_is_help=True)
+JSON = typer.Option(None, "--json", help="Write the figures to this file.")
 
 
 @app.callback()
@@ -16,10 +19,52 @@ def bench() -> None:
 
 
 @app.command()
+def train(
+    batch: int = typer.Option(8, help="Windows in a step for the ratios."),
+    repeats: int = typer.Option(3, help="The two implementations take turns this many times."),
+    memory_batch: int = typer.Option(32, help="Windows in the step whose memory is measured; 0: none."),
+    json_file: Path = JSON,
+) -> None:
+    """One training step at the paper's size: the rollout engine against a plain implementation.
+
+    Example: actswm bench train --json train.json
+    """
+    from ..bench.training import bench_train
+
+    result = bench_train(batch, repeats, memory_batch)
+    typer.echo(f"rollout_speedup_vs_naive {result.rollout_speedup_vs_naive:.2f} (forward and backward)")
+    typer.echo(f"step_speedup_vs_naive {result.step_speedup_vs_naive:.2f} (encoding included)")
+    typer.echo(f"max_relative_loss_difference {result.max_relative_loss_difference:.1e}")
+    if result.peak_rss_gib is not None:
+        typer.echo(f"peak_rss_gib {result.peak_rss_gib:.1f} at batch {memory_batch}, encoder checkpointed")
+    _save(json_file, asdict(result))
+
+
+@app.command()
+def data(
+    batches: int = typer.Option(12, help="Batches of 16 windows a round."),
+    rounds: int = typer.Option(3, help="The two loaders take turns this many times."),
+    json_file: Path = JSON,
+) -> None:
+    """Random 44-step windows through our loader against stable-worldmodel's, on the same file.
+
+    Example: actswm bench data --json data.json
+    """
+    from ..bench.loading import bench_data
+
+    result = bench_data(batches, rounds)
+    if result.speedup_vs_peer is None:
+        typer.echo(f"speedup_vs_peer: not measured: {result.reason}")
+    else:
+        typer.echo(f"speedup_vs_peer {result.speedup_vs_peer:.1f}")
+    _save(json_file, asdict(result))
+
+
+@app.command()
 def games(
     steps: int = typer.Option(8_000, help="Raw steps a round for the fastest game; slower ones take fewer."),
     rounds: int = typer.Option(5, help="Recorder and engine take turns this many times."),
-    json_file: Path = typer.Option(None, "--json", help="Write the figures to this file."),
+    json_file: Path = JSON,
 ) -> None:
     """Recorder throughput over the bare engine loop, for every game whose engine is here.
 
@@ -44,35 +89,36 @@ def games(
     console.print(table)
     for game, reason in result.missing.items():
         console.print(f"{game}: not measured: {reason}")
-    if json_file:
-        write_json(json_file, result.figures())
+    _save(json_file, result.figures())
 
 
 @app.command()
 def clean(
     seconds: int = typer.Option(24, min=4, help="Length of the 720p recording for the throughput."),
-    json_file: Path = typer.Option(None, "--json", help="Write the figures to this file."),
+    json_file: Path = JSON,
 ) -> None:
     """Cleaning over bare decoding + resizing, and memory over the length of a recording.
 
     Example: actswm bench clean --json clean.json
     """
-    from dataclasses import asdict
-
-    from rich.console import Console
-
     from ..bench.clean import bench_clean
 
-    console = Console()
-    with console.status("making recordings") as status:
-        result = bench_clean(seconds, progress=status.update)
-    console.print(f"clean_over_decode {result.clean_over_decode:.2f} ({result.decode_fps:,.0f} frames/s decoding)")
-    console.print(f"clean_over_decode_cpu {result.clean_over_decode_cpu:.2f} (processor time)")
-    console.print(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
+    result = bench_clean(seconds, progress=lambda what: print(what, file=sys.stderr))
+    cpu = f"{result.clean_over_decode_cpu:.2f} in processor time"
+    typer.echo(
+        f"clean_over_decode {result.clean_over_decode:.2f} ({cpu}; {result.decode_fps:,.0f} frames/s decoding)"
+    )
+    typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
+    if result.clean_over_decode_with_ocr is not None:
+        typer.echo(f"clean_over_decode_with_ocr {result.clean_over_decode_with_ocr:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
-    console.print(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
-    if json_file:
-        write_json(json_file, asdict(result))
+    typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
+    _save(json_file, asdict(result))
+
+
+def _save(path: Path | None, figures: Mapping[str, object]) -> None:
+    if path is not None:
+        write_json(path, figures)
 
 
 def write_json(path: Path, figures: Mapping[str, object]) -> None:
