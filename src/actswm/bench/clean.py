@@ -63,7 +63,9 @@ def bench_clean(
     progress: Callable[[str], None] = lambda what: None,
 ) -> CleanBench:
     """Throughput on `seconds` of video of `shape`; memory on small videos of the two lengths."""
-    judges: list[JudgeKind] = ["rules", "none"] + (["embedded"] if find_spec("rapidocr") else [])
+    judges: list[JudgeKind] = ["rules", "none"]
+    if find_spec("rapidocr"):
+        judges.append("embedded")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         progress(f"making a {shape[0]}p recording")
