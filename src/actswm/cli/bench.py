@@ -109,6 +109,8 @@ def clean(
         f"clean_over_decode {result.clean_over_decode:.2f} ({cpu}; {result.decode_fps:,.0f} frames/s decoding)"
     )
     typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
+    if result.clean_over_decode_with_ocr is not None:
+        typer.echo(f"clean_over_decode_with_ocr {result.clean_over_decode_with_ocr:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
     typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
     _save(json_file, asdict(result))
