@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..intervals import Estimate, bootstrap
 from ..model import Context, WorldModel
-from .intervals import Estimate, bootstrap
 from .windows import Case, WindowSample, cases
 
 CURVES = ("recorded", "zero", "shuffled", "copy", "random")
