@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..intervals import Estimate, bootstrap
 from ..model import WorldModel
-from .intervals import Estimate, bootstrap
 from .windows import EncodedCase, WindowSample, encoded_cases
 
 CURVES = ("recorded", "zero", "shuffled", "copy", "random")
