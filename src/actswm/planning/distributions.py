@@ -46,8 +46,9 @@ class Gaussian:
         return self.mean + self.std * noise
 
     def refit(self, elites: Tensor) -> Self:
-        spread = torch.maximum(elites.std(0, correction=0), self.floor)
-        return replace(self, mean=elites.mean(0), std=spread)
+        mean = elites.mean(0)
+        spread = (elites - mean).square().mean(0).sqrt()
+        return replace(self, mean=mean, std=torch.maximum(spread, self.floor))
 
     def around(self, plan: Tensor) -> Self:
         return replace(self, mean=plan)
