@@ -27,3 +27,21 @@ def bootstrap(values: NDArray[np.floating], resamples: int = 1000, seed: int = 0
     means = values[rng.integers(len(values), size=(resamples, len(values)))].mean(1)
     low, high = np.percentile(means, [2.5, 97.5])
     return Estimate(float(values.mean()), float(low), float(high))
+
+
+def resampled_sums(values: NDArray[np.floating], resamples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+    """Per-window values (N, ...) -> sums (resamples, ...) over N windows drawn with replacement.
+
+    For statistics that are ratios of sums, such as recall: sum first, then divide.
+    """
+    values = np.asarray(values, np.float64)
+    windows = len(values)
+    weights = np.random.default_rng(seed).multinomial(windows, np.full(windows, 1 / windows), resamples)
+    return np.tensordot(weights.astype(np.float64), values, 1)
+
+
+def estimate(value: float, samples: NDArray[np.floating]) -> Estimate:
+    """A value with the 2.5 and 97.5 percentiles of resampled ones; undefined resamples are left out."""
+    defined = samples[np.isfinite(samples)]
+    low, high = np.percentile(defined, [2.5, 97.5]) if len(defined) else (np.nan, np.nan)
+    return Estimate(float(value), float(low), float(high))
