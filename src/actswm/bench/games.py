@@ -21,7 +21,6 @@ from ..errors import UserError
 from ..games.episodes import RecordingPlan
 from ..games.recording import record
 
-
 EPISODE_STEPS = 800
 
 
