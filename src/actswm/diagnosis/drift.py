@@ -17,9 +17,9 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..model import Context, WorldModel
-from .intervals import Estimate, bootstrap
-from .windows import Case, WindowSample, cases
+from ..intervals import Estimate, bootstrap
+from ..model import WorldModel
+from .windows import EncodedCase, WindowSample, encoded_cases
 
 CURVES = ("recorded", "zero", "shuffled", "copy", "random")
 
@@ -62,26 +62,20 @@ def step_drift(
     """Measure all curves on the sampled windows; `progress` hears the number of windows done."""
     parts: dict[str, list[Tensor]] = {curve: [] for curve in CURVES}
     done = 0
-    for case in cases(sample, model, batch):
-        for curve, values in _similarities(model, case, sample.horizon).items():
+    for case in encoded_cases(sample, model, batch):
+        for curve, values in _similarities(model, case).items():
             parts[curve].append(values)
-        done += len(case.pixels)
+        done += len(case.future)
         progress(done)
     return StepDrift({curve: torch.cat(values).float().numpy() for curve, values in parts.items()})
 
 
-def _similarities(model: WorldModel, case: Case, horizon: int) -> dict[str, Tensor]:
-    latents = model.encode(case.pixels)
-    context, future = split_case(latents, case.actions, horizon)
-    recorded = case.actions[:, -horizon:]
-    sequences = torch.stack([recorded, torch.zeros_like(recorded), case.partner_actions[:, -horizon:]], 1)
-    rollouts = model.rollout(context, sequences)
+def _similarities(model: WorldModel, case: EncodedCase) -> dict[str, Tensor]:
+    actions = torch.stack([case.recorded, torch.zeros_like(case.recorded), case.shuffled], 1)
+    rollouts = model.rollout(case.context, actions)
     predictions = dict(zip(("recorded", "zero", "shuffled"), rollouts.unbind(1)))
-    predictions["copy"] = context.latents[:, -1:].expand_as(future)
-    predictions["random"] = future.roll(1, 0)
-    return {curve: F.cosine_similarity(predicted, future, dim=-1) for curve, predicted in predictions.items()}
-
-
-def split_case(latents: Tensor, actions: Tensor, horizon: int) -> tuple[Context, Tensor]:
-    """Encoded windows (B, H + K, D) -> the context, and the future latents (B, K, D)."""
-    return Context(latents[:, :-horizon], actions[:, :-horizon]), latents[:, -horizon:]
+    predictions["copy"] = case.context.latents[:, -1:].expand_as(case.future)
+    predictions["random"] = case.future.roll(1, 0)
+    return {
+        curve: F.cosine_similarity(predicted, case.future, dim=-1) for curve, predicted in predictions.items()
+    }

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..data import DatasetFile, WindowShape, split_episodes, starts_in
 from ..data.loader import WindowDataset
-from ..model import WorldModel
+from ..model import Context, WorldModel
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,14 @@ class WindowSample:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A batch of windows: frames (B, H + K, h, w, 3), actions (B, lead + H + K - 1, A'), and the partners'."""
+class EncodedCase:
+    """A batch of encoded windows: the context up to t, the true future latents (B, K, D), and step actions
+    (B, K, A') from t on: the recorded ones, and those that the partner window recorded."""
 
-    pixels: torch.Tensor
-    actions: torch.Tensor
-    partner_actions: torch.Tensor
+    context: Context
+    future: Tensor
+    recorded: Tensor
+    shuffled: Tensor
 
 
 def sample_windows(
@@ -84,11 +88,18 @@ def _partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray
     return partner
 
 
-def cases(sample: WindowSample, model: WorldModel, batch: int):  # type: ignore[no-untyped-def]
-    """Yield the sample in batches of `Case`."""
+def encoded_cases(sample: WindowSample, model: WorldModel, batch: int = 64) -> Iterator[EncodedCase]:
+    """The sample in batches, as the model sees it."""
     dataset = sample.dataset(model)
+    horizon = sample.horizon
     for first in range(0, len(sample), batch):
         index = np.arange(first, min(first + batch, len(sample)))
         pixels, actions = dataset.__getitems__(index.tolist())
-        partner_actions = torch.from_numpy(dataset.step_actions(sample.partner[index]))
-        yield Case(pixels, actions, partner_actions)
+        latents = model.encode(pixels)
+        partner = torch.from_numpy(dataset.step_actions(sample.partner[index]))
+        yield EncodedCase(
+            context=Context(latents[:, :-horizon], actions[:, :-horizon]),
+            future=latents[:, -horizon:],
+            recorded=actions[:, -horizon:],
+            shuffled=partner[:, -horizon:],
+        )

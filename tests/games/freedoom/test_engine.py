@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 from actswm.games import make_game
 from actswm.games.freedoom.engine import build_pk3, screen_resolution
 
-from ..leftovers import engine_processes, eventually, files_left, open_descriptors
+from ..leftovers import eventually, open_descriptors, processes_of, shared_memory_of
 
 OPEN = """
 import sys, time
@@ -30,18 +29,20 @@ time.sleep(60)
 """
 
 
-def test_100_open_close_cycles_leave_nothing():
-    game = make_game("freedoom/room", size=(16, 16))
-    game.reset(seed=0)
-    game.close()
-    files, descriptors = files_left(), open_descriptors()
-    for cycle in range(100):
+@pytest.mark.timeout(600)
+def test_100_open_close_cycles_leave_nothing(own_temporary_folder: Path):
+    shared: set[Path] = set()
+    for cycle in range(101):
         game = make_game("freedoom/room", size=(16, 16))
         game.reset(seed=cycle)
+        shared |= shared_memory_of(own_temporary_folder)
         game.close()
         game.close()  # closing twice is fine
-    assert files_left() <= files
-    assert engine_processes(os.getpid()) == set()
+        if cycle == 0:
+            descriptors = open_descriptors()  # what the first engine loads stays open once
+    assert len(shared) == 3 * 101 and not any(path.exists() for path in shared)
+    assert not list(own_temporary_folder.iterdir())
+    assert not processes_of(own_temporary_folder)
     assert open_descriptors() <= descriptors
 
 
