@@ -33,13 +33,13 @@ class WindowSample:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def dataset(self, model: WorldModel) -> WindowDataset:
-        """The windows as a model sees them: its last H context frames before the same t, and the future."""
+    def dataset(self, model: WorldModel, future: bool = True) -> WindowDataset:
+        """The windows as a model sees them: its last H context frames up to the same t, and the future."""
         skipped = self.context - min(self.context, model.context_length)
         return WindowDataset(
             self.path,
             model.encoding,
-            self.context - skipped + self.horizon,
+            self.context - skipped + (self.horizon if future else 0),
             self.starts + skipped * self.frameskip,
             model.config.image_size,
         )
@@ -75,10 +75,11 @@ def sample_windows(
         rng = np.random.default_rng(seed)
         chosen = rng.choice(starts, min(count, len(starts)), replace=False)
         episode = file.episode_idx[chosen]
-    return WindowSample(path, chosen, _partners(episode, rng), context, horizon, frameskip)
+    return WindowSample(path, chosen, partners(episode, rng), context, horizon, frameskip)
 
 
-def _partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+def partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each window another one, from another episode where there is one."""
     everyone = np.arange(len(episode))
     partner = np.empty(len(episode), np.int64)
     for i in everyone:
