@@ -93,7 +93,7 @@ def test_ctrl_c_stops_the_workers_and_the_next_run_goes_on(tmp_path: Path) -> No
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in errors
     with pytest.raises(ProcessLookupError):
-        for _ in range(200):  # the last helpers of the pool leave a moment after it
+        for _ in range(200):  # the last processes of the pool leave a moment after it
             os.killpg(process.pid, 0)
             time.sleep(0.05)
     assert not (tmp_path / "out.h5").exists()

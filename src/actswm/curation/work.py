@@ -91,7 +91,7 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
         journal_path(temporary).unlink(missing_ok=True)
 
 
-def ask_about(task: Task, progress: Progress | None = None) -> int | Failure:
+def ask_about(task: Task) -> int | Failure:
     """Batch mode's first half: write the questions about one recording that have no answer yet."""
     service = task.settings.service
     assert service is not None  # `require_judge` saw to it
