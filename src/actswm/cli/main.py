@@ -11,6 +11,7 @@ from ..errors import UserError
 from . import bench, tasks
 from .clean import clean, import_app
 from .inspect import inspect
+from .plan import plan
 from .record import record
 from .train import train
 
@@ -26,6 +27,7 @@ app.command()(clean)
 app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
+app.command()(plan)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
