@@ -2,7 +2,8 @@
 
 `far` is the paper's: every step's target is the frame K steps away, and the model's own predictions carry the
 context on. `every-step` and `joint` use the video that is there: each step's target is its own frame, and the
-context moves on by what was seen; `joint` searches several steps at once.
+context moves on by what was seen; `joint` searches several steps at once. Each goes with CEM, the first two
+also with the pool search, which tries every observed action.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from torch import Tensor
 from ..errors import UserError
 from ..intervals import Estimate, bootstrap
 from ..model import Context, WorldModel
+from .pool_search import PoolSearch
 from .prior import ActionPrior, Guide
-from .search import SearchSettings, StepwiseSearch, advanced, recover
+from .search import Searcher, SearchSettings, StepwiseSearch, recover
 from .steps import step_actions
 from .windows import Case, Truth, WindowSample, dataset_of, load_case
 
 Target = Literal["far", "every-step", "joint"]
+Method = Literal["cem", "pool"]
 RANDOM_SEQUENCES = 64
 _NOISE = 1e-5
 """Relative difference of costs that counts as rounding."""
@@ -34,6 +37,7 @@ _NOISE = 1e-5
 @dataclass(frozen=True)
 class RecoveryOptions:
     search: SearchSettings = field(default_factory=SearchSettings)
+    method: Method = "cem"
     target: Target = "far"
     joint_window: int = 4
     guide: Guide = "human-guide"
@@ -42,12 +46,21 @@ class RecoveryOptions:
     def __post_init__(self) -> None:
         if self.target not in get_args(Target):
             raise UserError(f"unknown target {self.target!r}; use one of {', '.join(get_args(Target))}")
+        if self.method not in get_args(Method):
+            raise UserError(f"unknown search {self.method!r}; use one of {', '.join(get_args(Method))}")
         if self.joint_window < 1:
             raise UserError(f"a joint search needs at least 1 step, not {self.joint_window}")
+        if self.method == "pool" and self.target == "joint":
+            raise UserError("the pool search takes one step at a time; use target far or every-step with it")
 
     @property
     def window(self) -> int:
         return self.joint_window if self.target == "joint" else 1
+
+    def searcher(self, model: WorldModel, prior: ActionPrior, generator: torch.Generator) -> Searcher:
+        if self.method == "pool":
+            return PoolSearch(model, prior)
+        return StepwiseSearch(model, prior, self.search, generator)
 
 
 @dataclass(frozen=True)
@@ -122,10 +135,11 @@ def _recover_window(
     """A window's fields of `Recovery`. Its random numbers depend on nothing but the seed and its index."""
     seed = zlib.crc32(f"{options.seed}/{index}".encode())
     generator = torch.Generator().manual_seed(seed)
-    search = StepwiseSearch(model, prior, options.search, generator)
+    search = options.searcher(model, prior, generator)
     target = case.future[-1]
+    far = target.expand_as(case.future)
     if options.target == "far":
-        found = recover(search, case.context, target.expand_as(case.future), progress=progress)
+        found = recover(search, case.context, far, progress=progress)
     else:
         found = recover(
             search,
@@ -135,17 +149,17 @@ def _recover_window(
             observed=case.future,
             progress=progress,
         )
-    steps = len(case.future)
-    chosen = torch.randint(len(search.pool), (RANDOM_SEQUENCES, steps), generator=generator)
+    chosen = torch.randint(len(search.pool), (RANDOM_SEQUENCES, len(far)), generator=generator)
     random = final_costs(model, case.context, search.pool[chosen], target)
-    blind = random_search(search, case.context, target, steps)
+    budget = options.search.candidates * options.search.iterations
+    blind = recover(PoolSearch(model, prior, budget, generator), case.context, far)
     return (
         found.actions.float().numpy(),
         found.confidence.float().numpy(),
         final_costs(model, case.context, found.actions[None], target).double().numpy()[0],
         random.double().mean().numpy(),
         random.double().std(correction=0).numpy(),
-        final_costs(model, case.context, blind[None], target).double().numpy()[0],
+        final_costs(model, case.context, blind.actions[None], target).double().numpy()[0],
     )
 
 
@@ -154,30 +168,3 @@ def final_costs(model: WorldModel, context: Context, vectors: Tensor, target: Te
     """J_local (S,): squared distance of the last latent of S whole sequences (S, K, A) to the target (D,)."""
     latents = model.rollout(context, step_actions(vectors, model.encoding)[None])[0, :, -1]
     return (latents - target).square().sum(-1)
-
-
-@torch.no_grad()
-def random_search(search: StepwiseSearch, context: Context, target: Tensor, steps: int) -> Tensor:
-    """As the paper's search, but each step takes the best of as many draws from the pool -> (K, A).
-
-    Draws that repeat are predicted once; the outcome is the same.
-    """
-    model, settings = search.model, search.settings
-    draws = settings.candidates * settings.iterations
-    found = []
-    for _ in range(steps):
-        chosen = torch.randint(len(search.pool), (draws,), generator=search.generator)
-        candidates = search.pool[chosen].unique(dim=0)
-        past = model.prepare(context)
-        best, best_cost, best_latent = candidates[0], float("inf"), target
-        for part in candidates.split(settings.candidates):
-            latents = model.rollout(context, step_actions(part[:, None], model.encoding)[None], past)[
-                0, :, -1
-            ]
-            costs = (latents - target).square().sum(-1)
-            lowest = int(costs.argmin())
-            if float(costs[lowest]) < best_cost:
-                best, best_cost, best_latent = part[lowest], float(costs[lowest]), latents[lowest]
-        context = advanced(model, context, best_latent[None], best[None])
-        found.append(best)
-    return torch.stack(found)

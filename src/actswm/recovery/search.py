@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -71,6 +72,15 @@ class Recovered:
     confidence: Tensor
 
 
+class Searcher(Protocol):
+    """Anything that finds actions towards targets, given the context and the action found before."""
+
+    model: WorldModel
+    pool: Tensor
+
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found: ...
+
+
 class StepwiseSearch:
     """Finds actions step by step with one stream of random numbers."""
 
@@ -121,7 +131,7 @@ class StepwiseSearch:
 
 
 def recover(
-    search: StepwiseSearch,
+    search: Searcher,
     context: Context,
     targets: Tensor,
     *,
