@@ -11,6 +11,7 @@ from ..errors import UserError
 from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
+from .drift import drift
 from .idm import idm
 from .inspect import inspect
 from .plan import plan
@@ -36,6 +37,7 @@ app.command()(recover)
 app.command()(idm)
 app.command()(score)
 app.command()(annotate)
+app.command()(drift)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,15 @@ class WindowSample:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def first(self, count: int) -> WindowSample:
+        """The first windows; their partners are drawn among themselves again."""
+        if count >= len(self):
+            return self
+        with DatasetFile(self.path) as file:
+            episode = file.episode_idx[self.starts[:count]]
+        drawn = partners(episode, np.random.default_rng(0))
+        return replace(self, starts=self.starts[:count], partner=drawn)
 
     def dataset(self, model: WorldModel, future: bool = True) -> WindowDataset:
         """The windows as a model sees them: its last H context frames up to the same t, and the future."""
