@@ -39,7 +39,9 @@ def test_drift(room, tmp_path):
     assert "run: cosine to the encoded future" in result.stdout and "Turn_L" in result.stdout
     stored = json.loads((tmp_path / "d.json").read_text())
     assert stored["windows"] == 12 and len(stored["models"][0]["steps"]) == 4
-    assert [control["control"] for control in stored["models"][0]["controls"]] == "W A S D Turn_L Turn_R".split()
+    assert [
+        control["control"] for control in stored["models"][0]["controls"]
+    ] == "W A S D Turn_L Turn_R".split()
     assert stored["models"][0]["bound"]["encoded"]["product"]["violations"] == 0
     with open(tmp_path / "d.csv") as file:
         rows = list(csv.DictReader(file))

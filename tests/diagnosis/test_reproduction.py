@@ -9,7 +9,9 @@ from actswm.errors import UserError
 
 TREES = st.recursive(
     st.floats(-1, 1) | st.integers(0, 50) | st.none() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=2), inner, max_size=3)
+    ),
 )
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..diagnosis.intervals import Estimate
+    from ..intervals import Estimate
 
+from .bars import bars
 from .bench import write_json
 
 EXPECT = typer.Option(None, "--expect", help="Fail unless these stored figures (--json) come out again.")
@@ -23,14 +24,9 @@ TOLERANCE = typer.Option(0.01, "--tolerance", help="Largest accepted difference 
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, so that tables can be piped; yields what to tell the number of things done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+    """One bar; yields what to tell the number of things done."""
+    with bars() as move:
+        yield lambda done: move(label, done, total)
 
 
 def short(estimate: Estimate) -> str:

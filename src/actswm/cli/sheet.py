@@ -50,6 +50,8 @@ def sheet(
     with progress(f"{loaded.name}: gallery", gallery) as show:
         shown = counterfactual_sheet(loaded.model, futures, window, steps, gallery, progress=show)
     rows = [FutureRows(f"{f.kind}: {f.controls}", f.true, f.predicted) for f in shown.futures]
-    title = f"{loaded.name} on {data.name}, window {window}: true frames, and those nearest to its predictions"
+    title = (
+        f"{loaded.name} on {data.name}, window {window}: true frames, and those nearest to its predictions"
+    )
     draw_sheet(shown.context, steps, rows, title, out)
     typer.echo(f"{out}: {len(rows)} futures of window {window}")

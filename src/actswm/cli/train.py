@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -45,6 +46,8 @@ def train(
         callbacks=[] if quiet else [training_progress()],
         command=shlex.join(["actswm", *sys.argv[1:]]),
     )
+    if os.environ.get("LOCAL_RANK", "0") != "0":
+        return
     figures = ", ".join(f"{name} {value:.4f}" for name, value in result.validation.items())
     typer.echo(
         f"{result.model_folder}: {result.steps} steps in {result.seconds:.0f} s; validation: {figures}"

@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..intervals import Estimate, bootstrap, bootstrap_steps
 from ..model import WorldModel
-from .intervals import Estimate, bootstrap, bootstrap_steps
 from .windows import WindowSample, encoded_cases
 
 ROLLOUTS = ("recorded", "zero", "shuffled")

@@ -19,10 +19,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..intervals import Estimate, bootstrap_ratio, bootstrap_steps
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
-from .intervals import Estimate, bootstrap_ratio, bootstrap_steps
 
 TIE = 1e-5
 """Distances that differ by less than this share are equal: batched arithmetic is not exact."""

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ..controls import ActionEncoding
 from ..data import DatasetFile
+from ..intervals import Estimate, bootstrap_steps
 from ..model import WorldModel
-from .intervals import Estimate, bootstrap_steps
 from .windows import WindowSample, encoded_cases
 
 

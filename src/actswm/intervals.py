@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ class Estimate:
 
 def bootstrap(values: NDArray[np.floating], resamples: int = 1000, seed: int = 0) -> Estimate:
     """Mean of per-window values (N,) and the 2.5 and 97.5 percentiles of resampled means."""
+    values = np.asarray(values, np.float64)
     return bootstrap_ratio(values[:, None], np.ones((len(values), 1)), resamples, seed)[0]
 
 
@@ -39,24 +39,27 @@ def bootstrap_ratio(
     seed: int = 0,
 ) -> tuple[Estimate, ...]:
     """Per column of (N, K): sum numerator / sum denominator, windows (rows) being resampled as a whole."""
-    top, bottom = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
-    weights = _weights(len(top), resamples, seed)
+    both = np.stack([np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)], 1)
+    sums = resampled_sums(both, resamples, seed)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = top.sum(0) / bottom.sum(0)
-        drawn = (weights @ top) / (weights @ bottom)
-    drawn[~np.isfinite(drawn)] = np.nan
-    estimates = []
-    for value, column in zip(ratio, drawn.T):
-        kept = column[~np.isnan(column)]
-        low, high = np.percentile(kept, [2.5, 97.5]) if len(kept) else (np.nan, np.nan)
-        estimates.append(Estimate(float(value), float(low), float(high)))
-    return tuple(estimates)
+        value = both[:, 0].sum(0) / both[:, 1].sum(0)
+        samples = sums[:, 0] / sums[:, 1]
+    return tuple(estimate(v, column) for v, column in zip(value, samples.T))
 
 
-@lru_cache(maxsize=4)
-def _weights(count: int, resamples: int, seed: int) -> NDArray[np.float64]:
-    """How often each of `count` windows is drawn in each resample, (resamples, count)."""
-    drawn = np.random.default_rng(seed).integers(count, size=(resamples, count))
-    weights = np.zeros((resamples, count))
-    np.add.at(weights, (np.arange(resamples)[:, None], drawn), 1)
-    return weights
+def resampled_sums(values: NDArray[np.floating], resamples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+    """Per-window values (N, ...) -> sums (resamples, ...) over N windows drawn with replacement.
+
+    For statistics that are ratios of sums, such as recall: sum first, then divide.
+    """
+    values = np.asarray(values, np.float64)
+    windows = len(values)
+    weights = np.random.default_rng(seed).multinomial(windows, np.full(windows, 1 / windows), resamples)
+    return np.tensordot(weights.astype(np.float64), values, 1)
+
+
+def estimate(value: float, samples: NDArray[np.floating]) -> Estimate:
+    """A value with the 2.5 and 97.5 percentiles of resampled ones; undefined resamples are left out."""
+    defined = samples[np.isfinite(samples)]
+    low, high = np.percentile(defined, [2.5, 97.5]) if len(defined) else (np.nan, np.nan)
+    return Estimate(float(value), float(low), float(high))

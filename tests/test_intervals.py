@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actswm.diagnosis.intervals import bootstrap, bootstrap_ratio, bootstrap_steps
+from actswm.intervals import bootstrap, bootstrap_ratio, bootstrap_steps
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30))
