@@ -63,7 +63,7 @@ def test_drift(room, tmp_path):
 def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
     options = ["--data", room / "room.h5", "--windows", 3, "--context", 6, "--horizon", 4, "--workers", 1]
     result = actswm("fidelity", room / "run", *options, "--json", tmp_path / "f.json")
-    assert "top-1 of 8" in result.stdout
+    assert "predictions of 8 true futures" in result.stdout
     kept = list(room.glob("room.futures-*.h5"))
     assert len(kept) == 1
     rendered = kept[0].stat().st_mtime_ns, kept[0].read_bytes()

@@ -72,7 +72,17 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
 
     last = max(row.step for row in table)
     steps = [step for step in (1, 2, 4) if step < last] + [last]
-    shown = Table("kind", "step", "cases", "F", "skill", "top-1 of 8", "chance", title=name)
+    shown = Table(
+        "kind",
+        "step",
+        "cases",
+        "F",
+        "skill",
+        "top-1",
+        "chance",
+        title=f"{name}: predictions of 8 true futures",
+        padding=(0, 0),
+    )
     for row in table:
         if row.step in steps:
             figures = map(short, (row.fidelity, row.skill, row.top1))

@@ -85,7 +85,9 @@ def _draw_bars(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-
                 fontsize=7,
                 color="#333333",
             )
-    axes.set_xticks(range(len(models)), [model.name for model in models])
+    names = [model.name for model in models]
+    tilt: dict[str, Any] = {"rotation": 15, "ha": "right"} if max(map(len, names)) > 14 else {}
+    axes.set_xticks(range(len(models)), names, **tilt)
     axes.grid(axis="x", visible=False)
     axes.axhline(0, color="black", linewidth=0.6)
     last = len(models[0].curves["recorded"])
