@@ -1,16 +1,24 @@
 """The diagnosis commands as a user runs them, on a real game."""
 
+import contextlib
 import csv
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import cv2
+import h5py
 import pytest
 
+from actswm.data import validate
 from actswm.games.episodes import RecordingPlan
 from actswm.games.recording import record
 from actswm.training import load_config, train
+
+from ..games.leftovers import eventually
 
 
 def actswm(*arguments, code=0):
@@ -74,6 +82,54 @@ def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
     actswm("sheet", room / "run", *options, "--gallery", 50, "--out", tmp_path / "s.png")
     assert cv2.imread(str(tmp_path / "s.png")).shape[0] > 1000
     assert kept[0].read_bytes() == rendered[1]
+
+
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_rendering_leaves_no_process_and_goes_on(room, tmp_path, blow):
+    """Ctrl+C reaches the whole group, as in a terminal; a kill only the command itself."""
+    truths = tmp_path / "truths.h5"
+    options = [
+        "--data",
+        room / "room.h5",
+        "--windows",
+        20,
+        "--context",
+        6,
+        "--horizon",
+        4,
+        "--truths",
+        truths,
+    ]
+    command = [sys.executable, "-m", "actswm", "fidelity", room / "run", *options]
+    process = subprocess.Popen(list(map(str, command)), start_new_session=True, stderr=subprocess.DEVNULL)
+    assert eventually(lambda: truths.exists() and futures_in(truths) > 0)
+    if blow == signal.SIGINT:
+        os.killpg(process.pid, blow)
+    else:
+        process.kill()
+    assert process.wait(60) == (130 if blow == signal.SIGINT else -signal.SIGKILL)
+    assert eventually(lambda: not group(process.pid))
+    validate(truths)
+    before = futures_in(truths)
+    actswm(*command[3:])
+    assert 0 < before < futures_in(truths) == 20 * 8
+
+
+def futures_in(path):
+    """Futures in the file, readable while it is written."""
+    with h5py.File(path, "r") as file:
+        return len(file["ep_len"])
+
+
+def group(leader):
+    """Processes of a group that still run."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(of) == leader and state != "Z":
+                found.append(stat.parent.name)
+    return found
 
 
 @pytest.mark.parametrize(
