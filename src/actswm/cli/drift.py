@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .results import EXPECT, TOLERANCE, progress, require_expected, save_csv, save_result, short
+from .results import progress, require_expected, save_csv, save_result, short
+from .window_options import CHECKPOINTS, CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,19 +22,19 @@ COLUMNS = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "
 
 
 def drift(
-    checkpoints: list[Path] = typer.Argument(..., help="Model folders; all are judged on the same windows."),
-    data: Path = typer.Option(..., "--data", help="Dataset file."),
+    checkpoints: list[Path] = CHECKPOINTS,
+    data: Path = DATA,
     windows: int = typer.Option(1280, min=2, help="Windows to sample."),
-    split: str = typer.Option("test", help="train, validation or test episodes."),
-    context: int = typer.Option(32, min=1, help="Steps before each future; a model uses its last H."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
     horizon: int = typer.Option(32, min=1, help="Steps to roll out."),
-    seed: int = typer.Option(1234, help="Which windows."),
+    seed: int = SEED,
     controls: bool = typer.Option(False, "--controls", help="Also: which controls does each model obey?"),
     bound: bool = typer.Option(
         False, "--bound", help="Also: Appendix E's bound on the readout's transitions."
     ),
-    json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
-    csv_file: Path = typer.Option(None, "--csv", help="Write the step table to this file."),
+    json_file: Path = JSON,
+    csv_file: Path = CSV,
     plot: Path = typer.Option(None, "--plot", help="Draw both panels of the paper's figure into this PNG."),
     expect: Path = EXPECT,
     tolerance: float = TOLERANCE,

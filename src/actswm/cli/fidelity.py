@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .results import EXPECT, TOLERANCE, progress, require_expected, save_csv, save_result, short
+from .results import progress, require_expected, save_csv, save_result, short
+from .window_options import (
+    BRANCHING_DATA,
+    CHECKPOINTS,
+    CONTEXT,
+    CSV,
+    EXPECT,
+    HORIZON,
+    JSON,
+    SEED,
+    SPLIT,
+    TOLERANCE,
+    TRUTHS,
+    WORKERS,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,19 +31,17 @@ if TYPE_CHECKING:
 
 
 def fidelity(
-    checkpoints: list[Path] = typer.Argument(..., help="Model folders; all are judged on the same futures."),
-    data: Path = typer.Option(..., "--data", help="Recording of a game that can branch (Freedoom)."),
+    checkpoints: list[Path] = CHECKPOINTS,
+    data: Path = BRANCHING_DATA,
     windows: int = typer.Option(128, min=2, help="Windows to sample; each gets 8 true futures."),
-    split: str = typer.Option("test", help="train, validation or test episodes."),
-    context: int = typer.Option(32, min=1, help="Steps before each future; a model uses its last H."),
-    horizon: int = typer.Option(8, min=1, help="Steps to render and to roll out."),
-    seed: int = typer.Option(1234, help="Which windows, and which alternatives."),
-    workers: int = typer.Option(2, min=1, help="Engines that render side by side."),
-    truths: Path = typer.Option(
-        None, "--truths", help="File that keeps the futures; default: beside the data."
-    ),
-    json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
-    csv_file: Path = typer.Option(None, "--csv", help="Write the table to this file."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
+    horizon: int = HORIZON,
+    seed: int = SEED,
+    workers: int = WORKERS,
+    truths: Path = TRUTHS,
+    json_file: Path = JSON,
+    csv_file: Path = CSV,
     expect: Path = EXPECT,
     tolerance: float = TOLERANCE,
 ) -> None:

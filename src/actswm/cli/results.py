@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 from .bars import bars
 from .bench import write_json
 
-EXPECT = typer.Option(None, "--expect", help="Fail unless these stored figures (--json) come out again.")
-TOLERANCE = typer.Option(0.01, "--tolerance", help="Largest accepted difference for --expect.")
-
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:

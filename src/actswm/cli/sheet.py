@@ -6,24 +6,24 @@ from pathlib import Path
 
 import typer
 
+from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
+
 
 def sheet(
     checkpoint: Path = typer.Argument(..., help="Model folder."),
-    data: Path = typer.Option(..., "--data", help="Recording of a game that can branch (Freedoom)."),
+    data: Path = BRANCHING_DATA,
     out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write."),
     window: int = typer.Option(0, min=0, help="Which of the sampled windows to show."),
     windows: int = typer.Option(16, min=2, help="Windows to sample; each gets 8 true futures."),
-    split: str = typer.Option("test", help="train, validation or test episodes."),
-    context: int = typer.Option(32, min=1, help="Steps before each future; a model uses its last H."),
-    horizon: int = typer.Option(8, min=1, help="Steps to render and to roll out."),
-    seed: int = typer.Option(1234, help="Which windows, and which alternatives."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
+    horizon: int = HORIZON,
+    seed: int = SEED,
     gallery: int = typer.Option(
         4000, min=1, help="Recorded frames that may stand in for a predicted latent."
     ),
-    workers: int = typer.Option(2, min=1, help="Engines that render side by side."),
-    truths: Path = typer.Option(
-        None, "--truths", help="File that keeps the futures; default: beside the data."
-    ),
+    workers: int = WORKERS,
+    truths: Path = TRUTHS,
 ) -> None:
     """Draw a window's true futures beside the recorded frames nearest to the predicted latents.
 
