@@ -116,6 +116,37 @@ def clean(
     _save(json_file, asdict(result))
 
 
+@app.command()
+def plan(
+    candidates: int = typer.Option(512, min=8, help="Action sequences in an iteration."),
+    repeats: int = typer.Option(2, min=1, help="The implementations take turns this many times."),
+    json_file: Path = JSON,
+) -> None:
+    """One CEM iteration at the paper's size: our engine, a plain rollout and stable-worldmodel, same weights.
+
+    Example: actswm bench plan --json plan.json
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..bench.planning import bench_plan
+
+    console = Console()
+    with console.status("planning") as status:
+        result = bench_plan(candidates, repeats, progress=status.update)
+    for figure in ("speedup_vs_naive", "speedup_vs_peer", "speedup_vs_peer_bf16", "bf16_over_fp32"):
+        value = getattr(result, figure)
+        shown = f"{value:.2f}" if value is not None else f"not given: {result.reasons[figure]}"
+        console.print(f"{figure} {shown}", soft_wrap=True)
+    console.print(f"max_relative_cost_diff {result.max_relative_cost_diff:.1e}")
+    table = Table("size", "CPU seconds of an iteration", "grows as")
+    for size, growth in result.scaling.items():
+        times = ", ".join(f"{n}: {seconds:.2f}" for n, seconds in zip(growth.sizes, growth.cpu_seconds))
+        table.add_row(size, times, f"{size}^{growth.exponent:.2f}")
+    console.print(table)
+    _save(json_file, asdict(result))
+
+
 def _save(path: Path | None, figures: Mapping[str, object]) -> None:
     if path is not None:
         write_json(path, figures)

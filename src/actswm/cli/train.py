@@ -22,6 +22,7 @@ def train(
 
     Example: actswm train small/actswm --data maze.h5 training.steps=3000 objective.hinge.margin=0.2
     """
+    from ..diagnosis.probe import drift_probe
     from ..training import load_config
     from ..training import train as run
     from .progress import training_progress
@@ -33,6 +34,15 @@ def train(
         data,
         folder,
         resume=resume,
+        probes=[
+            drift_probe(
+                data,
+                config.model.predictor.context,
+                config.objective.horizon,
+                config.model.frameskip,
+                split_seed=config.training.seed,
+            )
+        ],
         callbacks=[] if quiet else [training_progress()],
         command=shlex.join(["actswm", *sys.argv[1:]]),
     )

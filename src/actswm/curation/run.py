@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import UserError
-from .executor import ExecutorKind, run_tasks
+from ..executor import ExecutorKind, run_tasks
 from .export import Progress
 from .judging.batch import BatchFolder
 from .judging.cache import VerdictCache

@@ -1,0 +1,67 @@
+"""A piano roll: one lane a control over time, what was recorded above what was recovered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORDED, HIT, FALSE = "#4c566a", "#2a9d5c", "#d1495b"
+
+
+def write_piano_roll(
+    out: Path,
+    names: Sequence[str],
+    recorded: NDArray[np.floating],
+    recovered: NDArray[np.floating],
+    title: str = "",
+) -> None:
+    """Recorded and recovered step vectors (K, A) of one window as PNG.
+
+    Each lane's upper half shows recorded presses, its lower half recovered ones: green where they agree, red
+    where nothing was pressed.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    steps, controls = recorded.shape
+    true, mine = recorded > 0.5, recovered > 0.5
+    figure = Figure(figsize=(2.4 + 0.26 * steps, 1.3 + 0.34 * controls), dpi=110)
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for lane in range(controls):
+        if lane % 2:
+            axes.axhspan(lane - 0.5, lane + 0.5, color="#f3f4f6", zorder=0)
+        for presses, offset, colour in (
+            (true[:, lane], -0.42, RECORDED),
+            (mine[:, lane] & true[:, lane], 0.02, HIT),
+            (mine[:, lane] & ~true[:, lane], 0.02, FALSE),
+        ):
+            bars = [(int(step), 1) for step in np.flatnonzero(presses)]
+            axes.broken_barh(bars, (lane + offset, 0.4), facecolors=colour, edgecolors="white", linewidth=0.5)
+    axes.set_xlim(0, steps)
+    axes.set_ylim(controls - 0.5, -0.5)
+    axes.set_yticks(range(controls), names)
+    axes.set_xlabel("model step")
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.legend(
+        handles=[
+            Patch(color=RECORDED, label="recorded"),
+            Patch(color=HIT, label="recovered, right"),
+            Patch(color=FALSE, label="recovered, not pressed"),
+        ],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.09),
+        ncols=3,
+        frameon=False,
+    )
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.tight_layout()
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    figure.savefig(temporary, format="png")
+    os.replace(temporary, out)
