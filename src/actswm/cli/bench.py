@@ -94,7 +94,7 @@ def games(
 
 @app.command()
 def clean(
-    seconds: int = typer.Option(24, min=4, help="Length of the 720p recording for the throughput."),
+    seconds: int = typer.Option(12, min=4, help="Length of the 720p recording for the throughput."),
     json_file: Path = JSON,
 ) -> None:
     """Cleaning over bare decoding + resizing, and memory over the length of a recording.
