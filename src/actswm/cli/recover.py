@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -82,14 +83,11 @@ def recover(
         validity=validity,  # type: ignore[arg-type]
     )
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
-    total = len(sample) * steps
+    recoveries = {}
     with bars() as move:
-        recoveries = {
-            name: run_protocol(
-                model, sample, truth, prior, options, lambda done, name=name: move(name, done, total)
-            )
-            for name, model in models.items()
-        }
+        for name, model in models.items():
+            progress = partial(move, name, total=len(sample))
+            recoveries[name] = run_protocol(model, sample, truth, prior, options, progress)
     guesses = {name: recovery.actions for name, recovery in recoveries.items()}
     if idm:
         guesses["idm"] = InverseDynamics.load(idm).predict(sample)

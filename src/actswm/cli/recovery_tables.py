@@ -27,7 +27,7 @@ def show(
     typer.echo(f"{windows} windows, target {options.target}, search {options.method}, {guide}")
     table(scores, recoveries)
     for name, recovery in recoveries.items():
-        _controltable(name, scores[name])
+        control_table(name, scores[name])
         if recovery.verdict:
             typer.echo(f"{name}: {recovery.verdict}")
 
@@ -47,7 +47,7 @@ def table(scores: dict[str, Scores], recoveries: dict[str, Recovery]) -> None:
     _wide(Console()).print(rows)
 
 
-def _controltable(name: str, scores: Scores) -> None:
+def control_table(name: str, scores: Scores) -> None:
     from rich.console import Console
     from rich.table import Table
 
