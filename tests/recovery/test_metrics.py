@@ -22,7 +22,9 @@ def test_equal_to_scikit_learn(seed):
     scores = score(recovered, recorded, KEYS14)
     mine, true = (recovered > 0.5).reshape(-1, 14), (recorded > 0.5).reshape(-1, 14)
     assert scores.key_accuracy.mean == pytest.approx(sk.accuracy_score(true.ravel(), mine.ravel()))
-    assert scores.active_accuracy.mean == pytest.approx(sk.recall_score(true.ravel(), mine.ravel(), zero_division=0))
+    assert scores.active_accuracy.mean == pytest.approx(
+        sk.recall_score(true.ravel(), mine.ravel(), zero_division=0)
+    )
     balanced, f1 = [], []
     for i, control in enumerate(scores.controls):
         pair = true[:, i], mine[:, i]

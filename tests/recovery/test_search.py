@@ -85,7 +85,9 @@ def test_random_draws_come_from_the_pool_and_more_of_them_are_better():
     many = PoolSearch(model, pool, 5000, generator()).find(context, target)
     everything = PoolSearch(model, pool).find(context, target)
     assert (pool.pool == one.actions.numpy()).all(1).any()
-    assert float(everything.costs) == pytest.approx(float(many.costs)) and float(many.costs) < float(one.costs)
+    assert float(everything.costs) == pytest.approx(float(many.costs)) and float(many.costs) < float(
+        one.costs
+    )
 
 
 def test_a_deaf_world_has_no_confidence():

@@ -64,7 +64,7 @@ def control_table(name: str, scores: Scores) -> None:
 def _wide(console: Any) -> Any:
     """Tables keep their figures whole where the output is a file or a pipe."""
     if not console.is_terminal:
-        console.width = 170
+        console.width = 220
     return console
 
 

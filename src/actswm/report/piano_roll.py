@@ -30,7 +30,7 @@ def write_piano_roll(
 
     steps, controls = recorded.shape
     true, mine = recorded > 0.5, recovered > 0.5
-    figure = Figure(figsize=(2.4 + 0.26 * steps, 1.3 + 0.34 * controls), dpi=110)
+    figure = Figure(figsize=(max(6.0, 2.4 + 0.26 * steps), 1.3 + 0.34 * controls), dpi=110)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for lane in range(controls):
