@@ -94,7 +94,7 @@ def games(
 
 @app.command()
 def clean(
-    seconds: int = typer.Option(24, min=4, help="Length of the 720p recording for the throughput."),
+    seconds: int = typer.Option(12, min=4, help="Length of the 720p recording for the throughput."),
     json_file: Path = JSON,
 ) -> None:
     """Cleaning over bare decoding + resizing, and memory over the length of a recording.
@@ -109,6 +109,8 @@ def clean(
         f"clean_over_decode {result.clean_over_decode:.2f} ({cpu}; {result.decode_fps:,.0f} frames/s decoding)"
     )
     typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
+    if result.clean_over_decode_with_ocr is not None:
+        typer.echo(f"clean_over_decode_with_ocr {result.clean_over_decode_with_ocr:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
     typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
     _save(json_file, asdict(result))
@@ -131,6 +133,37 @@ def recover(
         f"(CPU seconds {result.cpu_seconds:.1f} and {result.naive_cpu_seconds:.1f})"
     )
     typer.echo(f"max_action_difference {result.max_action_difference:.1e}")
+    _save(json_file, asdict(result))
+
+
+@app.command()
+def plan(
+    candidates: int = typer.Option(512, min=8, help="Action sequences in an iteration."),
+    repeats: int = typer.Option(2, min=1, help="The implementations take turns this many times."),
+    json_file: Path = JSON,
+) -> None:
+    """One CEM iteration at the paper's size: our engine, a plain rollout and stable-worldmodel, same weights.
+
+    Example: actswm bench plan --json plan.json
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..bench.planning import bench_plan
+
+    console = Console()
+    with console.status("planning") as status:
+        result = bench_plan(candidates, repeats, progress=status.update)
+    for figure in ("speedup_vs_naive", "speedup_vs_peer", "speedup_vs_peer_bf16", "bf16_over_fp32"):
+        value = getattr(result, figure)
+        shown = f"{value:.2f}" if value is not None else f"not given: {result.reasons[figure]}"
+        console.print(f"{figure} {shown}", soft_wrap=True)
+    console.print(f"max_relative_cost_diff {result.max_relative_cost_diff:.1e}")
+    table = Table("size", "CPU seconds of an iteration", "grows as")
+    for size, growth in result.scaling.items():
+        times = ", ".join(f"{n}: {seconds:.2f}" for n, seconds in zip(growth.sizes, growth.cpu_seconds))
+        table.add_row(size, times, f"{size}^{growth.exponent:.2f}")
+    console.print(table)
     _save(json_file, asdict(result))
 
 

@@ -1,0 +1,160 @@
+"""`actswm plan`: planners and baselines on a task, in closed loop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ..errors import UserError
+from .bench import write_json
+
+if TYPE_CHECKING:
+    from ..planning.evaluation import EpisodeResult, MethodResult
+    from ..planning.methods import Method
+
+
+def plan(
+    checkpoints: list[Path] = typer.Argument(
+        None, help="Model folders (config.json + model.safetensors); none for baselines alone."
+    ),
+    task_name: str = typer.Option(..., "--task", help="family/task, such as freedoom/follow-room."),
+    episodes: int = typer.Option(20, min=1, help="The first so many of the task's starts."),
+    out: Path = typer.Option(
+        None, "--out", "-o", help="Folder of episodes, films and references (default: plans/TASK)."
+    ),
+    baselines: str = typer.Option(
+        "random,noop,replay,expert", help="Compare with these, by comma; empty for none."
+    ),
+    library_name: str = typer.Option(None, "--library", help="Chunk library: a name or a YAML file."),
+    reference_file: Path = typer.Option(
+        None, "--reference", help="Follow this clip (.npz, as in OUT/references) and not the expert's."
+    ),
+    search: str = typer.Option("categorical", help="categorical, or library-init (the paper's)."),
+    cost: str = typer.Option("tracking", help="tracking (the paper's), or final."),
+    horizon: int = typer.Option(12, help="Chunks in a plan."),
+    candidates: int = typer.Option(512, help="Plans in an iteration."),
+    iterations: int = typer.Option(6, help="Iterations of a search."),
+    warm_start: bool = typer.Option(True, help="Begin each search at the previous plan, shifted."),
+    precision: str = typer.Option("fp32", help="Of the imagined futures: fp32 or bf16."),
+    seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),
+    film: bool = typer.Option(True, help="Write an MP4 of each episode."),
+    threads: int = typer.Option(1, min=1, help="Processor threads of a plan."),
+    json_file: Path = typer.Option(None, "--json", help="Also write the counts to this file."),
+) -> None:
+    """Plan in closed loop with world models and baselines, from the same starts and towards the same references.
+
+    Finished episodes stay on disk: after Ctrl+C or a kill the same command goes on where it was.
+
+    Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
+    """
+    import torch
+
+    from ..games.chunks import RAW_STEPS, load_library
+    from ..games.guard import EngineDied
+    from ..games.registry import DEFAULT_SIZE, make_game
+    from ..games.tasks import find_task
+    from ..model import WorldModel
+    from ..planning.evaluation import Evaluation
+    from ..planning.methods import baseline, planning
+    from ..planning.planner import Planner, PlanSettings
+    from ..planning.references import load_reference
+
+    torch.set_num_threads(threads)
+    if task_name.startswith("minecraft/"):
+        make_game("minecraft/survival").reset()  # says what to install
+    task = find_task(task_name)
+    library = load_library(library_name or task.library)
+    if library.vocabulary is not task.vocabulary:
+        raise UserError(
+            f"library {library.name!r} speaks {library.vocabulary.name}, but {task.name} is played "
+            f"with {task.vocabulary.name}; use {task.library!r}"
+        )
+    settings = PlanSettings(
+        search=search, cost=cost, horizon=horizon, candidates=candidates, iterations=iterations,
+        warm_start=warm_start, precision=precision, seed=seed,
+    )  # fmt: skip
+    methods: list[tuple[Method, int]] = []
+    for name, path in _named(checkpoints or []).items():
+        model = WorldModel.from_pretrained(path)
+        planner = Planner(model, library, settings)
+        methods.append((planning(name, planner, task.mask, _identity(path, settings)), model.config.image_size))
+    size = methods[0][1] if methods else DEFAULT_SIZE[0]
+    names = [name.strip() for name in baselines.split(",") if name.strip()]
+    methods += [(baseline(name, task, library, seed), size) for name in names]
+    if not methods:
+        raise UserError("nothing to evaluate: give a checkpoint or --baselines")
+    evaluation = Evaluation(
+        task=task,
+        episodes=episodes,
+        raw_steps=RAW_STEPS,
+        out=out or Path("plans", task.name.replace("/", "-")),
+        open_game=lambda pixels: make_game(task.game, size=(pixels, pixels), **dict(task.game_options)),
+        engine_errors=(EngineDied,),
+        reference=load_reference(reference_file) if reference_file else None,
+        film=film,
+    )
+    results = _run(evaluation, methods)
+    _show(task.name, results)
+    typer.echo(f"episodes, films and references: {evaluation.out}")
+    if json_file:
+        from dataclasses import asdict
+
+        write_json(json_file, {"task": task.name, "methods": [asdict(result) for result in results]})
+
+
+def _named(checkpoints: list[Path]) -> dict[str, Path]:
+    """A name for each: its folder's, or its run's where the folder is just called model."""
+    named: dict[str, Path] = {}
+    for path in checkpoints:
+        resolved = path.resolve()
+        name = resolved.parent.name if resolved.name == "model" else resolved.name
+        if name in named:
+            raise UserError(f"{path} and {named[name]} are both called {name!r}; rename one of the folders")
+        named[name] = path
+    return named
+
+
+def _identity(path: Path, settings: object) -> dict[str, object]:
+    """What an episode depends on: an episode played with other settings or weights is not the same one."""
+    import hashlib
+    from dataclasses import asdict, is_dataclass
+
+    weights = hashlib.sha256((path / "model.safetensors").read_bytes()).hexdigest()[:16]
+    assert is_dataclass(settings) and not isinstance(settings, type)
+    return {"weights": weights, **asdict(settings)}
+
+
+def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, ...]:  # type: ignore[no-untyped-def]
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.fields[won]} succeeded"), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        bars = {
+            method.name: bar.add_task(method.name, total=evaluation.episodes, won=0) for method, _ in methods
+        }
+
+        def show(method: str, result: EpisodeResult | None) -> None:
+            won = bar.tasks[bars[method]].fields["won"] + bool(result and result.succeeded)
+            bar.update(bars[method], advance=1, won=won)
+
+        return evaluation.run(methods, show)
+
+
+def _show(task: str, results: tuple[MethodResult, ...]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("method", "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=task)
+    for result in results:
+        lost = f" ({result.lost} lost: engine died)" if result.lost else ""
+        chunks = f"{result.chunks_to_success:.1f}" if result.chunks_to_success is not None else "-"
+        latency = f"{result.plan_cpu_seconds:.2f}" if result.plan_cpu_seconds else "-"
+        counts = f"{result.successes}/{result.episodes}{lost}"
+        table.add_row(result.method, counts, f"{result.low:.0%} to {result.high:.0%}", chunks, latency)
+    Console().print(table)

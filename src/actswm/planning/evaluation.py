@@ -1,0 +1,211 @@
+"""Evaluate methods on a task's starts: the same starts and references for all, every finished episode on disk.
+
+    out/references/00-64px.npz, .png      the clips to follow, and their filmstrips
+    out/<method>/episode-00.json, .mp4    what happened
+    out/results.json                      the counts
+
+An episode whose file is there is not played again. An engine that dies costs one more try, then the episode.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from ..game import Game
+from .film import Film
+from .methods import Episode, Method
+from .mpc import Outcome, run_episode
+from .references import Reference, load_reference, record_reference, save_reference, write_filmstrip
+from .task import PlanningTask
+from .wilson import wilson_interval
+
+log = logging.getLogger(__name__)
+ATTEMPTS = 2
+"""Times that an episode is tried when the engine dies in it."""
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """One episode, as it stands on disk; `identity` says what it depends on."""
+
+    method: str
+    task: str
+    episode: int
+    succeeded: bool
+    chunks: int
+    raw_steps: int
+    choices: tuple[str, ...]
+    costs: tuple[float | None, ...]
+    plan_cpu_seconds: float
+    """Mean over the episode's decisions."""
+    attempts: int
+    identity: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """Counts over the episodes, `low` and `high` the 95 % Wilson interval of the success rate."""
+
+    method: str
+    episodes: int
+    successes: int
+    low: float
+    high: float
+    lost: int
+    """Episodes in which the engine died twice; they count as failures here and are played on the next run."""
+    chunks_to_success: float | None
+    plan_cpu_seconds: float
+    """Mean CPU time of a plan."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is compared, and where it is kept."""
+
+    task: PlanningTask
+    episodes: int
+    raw_steps: int
+    out: Path
+    open_game: Callable[[int], Game]
+    """A game that renders square frames of this many pixels."""
+    engine_errors: tuple[type[Exception], ...]
+    reference: Reference | None = None
+    """Follow this one instead of the expert's."""
+    film: bool = True
+
+    def __post_init__(self) -> None:
+        available = len(self.task.starts)
+        if not 1 <= self.episodes <= available:
+            raise UserError(f"task {self.task.name!r} has {available} starts, not {self.episodes}")
+
+    def run(
+        self,
+        methods: Sequence[tuple[Method, int]],
+        progress: Callable[[str, EpisodeResult | None], None] = lambda method, result: None,
+    ) -> tuple[MethodResult, ...]:
+        """Play every method, each with its frame size; `progress` hears of each episode, None if it was lost."""
+        results: dict[str, list[EpisodeResult | None]] = {method.name: [] for method, _ in methods}
+        for size in dict.fromkeys(size for _, size in methods):
+            group = [method for method, own in methods if own == size]
+            with contextlib.closing(self.open_game(size)) as game:
+                for method in group:
+                    for number in range(self.episodes):
+                        result = self._episode(game, size, method, number)
+                        results[method.name].append(result)
+                        progress(method.name, result)
+        summaries = tuple(_summarise(method.name, results[method.name]) for method, _ in methods)
+        figures = {"task": self.task.name, "methods": [asdict(summary) for summary in summaries]}
+        _write_json(self.out / "results.json", figures)
+        return summaries
+
+    def _episode(self, game: Game, size: int, method: Method, number: int) -> EpisodeResult | None:
+        folder = self.out / method.name
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"episode-{number:02}.json"
+        identity = {"task": self.task.name, "size": size, **method.identity}
+        if path.exists():
+            return _kept(path, identity)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                outcome = self._play(game, size, method, number, path.with_suffix(".mp4"))
+            except self.engine_errors as error:
+                log.warning("%s, episode %d, attempt %d: %s", method.name, number, attempt, error)
+                continue
+            result = _result(method.name, self.task.name, number, outcome, attempt, identity)
+            _write_json(path, asdict(result))
+            return result
+        return None
+
+    def _play(self, game: Game, size: int, method: Method, number: int, film: Path) -> Outcome:
+        reference = self.reference_of(game, size, number, method.horizon)
+        start = self.task.starts[number]
+        agent = method.make(Episode(number, start, reference))
+        with contextlib.ExitStack() as stack:
+            watch: Callable[..., None] = lambda step, frame, decision: None  # noqa: E731
+            if self.film:
+                watch = stack.enter_context(Film(film, reference, game.fps)).add
+            return run_episode(game, self.task, start, agent, self.raw_steps, watch)
+
+    def reference_of(self, game: Game, size: int, number: int, horizon: int) -> Reference:
+        """The reference of a start: the given one, the one on disk, or a new one of the expert."""
+        if self.reference is not None:
+            self.reference.check("--reference", horizon)
+            if self.reference.clip.shape[1:3] != (size, size):
+                raise UserError(f"--reference: has frames of {self.reference.clip.shape[1:3]}, not {size} pixels")
+            return self.reference
+        number = number if self.task.own_references else 0
+        folder = self.out / "references"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{number:02}-{size}px.npz"
+        if path.exists():
+            reference = load_reference(path)
+        else:
+            start = self.task.starts[number] if self.task.own_references else self.task.reference_start
+            reference = record_reference(game, self.task, start, self.raw_steps, horizon)
+            write_filmstrip(path.with_suffix(".png"), reference)
+            save_reference(path, reference)
+        reference.check(str(path), horizon)
+        return reference
+
+
+def _result(
+    method: str, task: str, number: int, outcome: Outcome, attempt: int, identity: Mapping[str, Any]
+) -> EpisodeResult:
+    decisions = outcome.decisions
+    return EpisodeResult(
+        method=method,
+        task=task,
+        episode=number,
+        succeeded=outcome.succeeded,
+        chunks=outcome.chunks,
+        raw_steps=outcome.raw_steps,
+        choices=tuple(decision.name for decision in decisions),
+        costs=tuple(decision.cost for decision in decisions),
+        plan_cpu_seconds=sum(decision.cpu_seconds for decision in decisions) / len(decisions),
+        attempts=attempt,
+        identity=identity,
+    )
+
+
+def _kept(path: Path, identity: Mapping[str, Any]) -> EpisodeResult:
+    try:
+        result = EpisodeResult(**json.loads(path.read_text()))
+    except (OSError, TypeError, ValueError) as error:
+        raise UserError(f"{path}: not an episode ({error}); remove it to have it played again") from None
+    for key in {*identity, *result.identity}:
+        if identity.get(key) != result.identity.get(key):
+            raise UserError(
+                f"{path}: was played with {key} {result.identity.get(key)!r}, now {identity.get(key)!r}; "
+                "give another --out, or remove the folder"
+            )
+    return result
+
+
+def _summarise(method: str, results: Sequence[EpisodeResult | None]) -> MethodResult:
+    played = [result for result in results if result is not None]
+    won = [result.chunks for result in played if result.succeeded]
+    low, high = wilson_interval(len(won), len(results))
+    return MethodResult(
+        method=method,
+        episodes=len(results),
+        successes=len(won),
+        low=low,
+        high=high,
+        lost=len(results) - len(played),
+        chunks_to_success=sum(won) / len(won) if won else None,
+        plan_cpu_seconds=sum(result.plan_cpu_seconds for result in played) / max(1, len(played)),
+    )
+
+
+def _write_json(path: Path, figures: Mapping[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(json.dumps(figures, indent=2) + "\n")
+    os.replace(temporary, path)

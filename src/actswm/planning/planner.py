@@ -1,0 +1,131 @@
+"""A plan: the chunks whose imagined future tracks the reference best, found by search in a world model."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..errors import UserError
+from ..model import Context, WorldModel
+from .cem import Found, SearchSettings, search
+from .chunks import Library, space_of
+from .costs import COSTS
+
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class PlanSettings:
+    """The paper's (Appendix C), but for `batch`: any value gives the same plan, and 128 sequences at a time stay
+    in a processor's caches (the paper's 512 costs a quarter more there)."""
+
+    search: str = "categorical"
+    """`categorical` or `library-init` (the paper's)."""
+    cost: str = "tracking"
+    """`tracking` (the paper's) or `final`."""
+    horizon: int = 12
+    candidates: int = 512
+    iterations: int = 6
+    elite_fraction: float = 0.125
+    batch: int = 128
+    warm_start: bool = True
+    """Begin a search at the previous plan, shifted by the chunk that was executed."""
+    precision: str = "fp32"
+    """Of the imagined futures: `fp32` or `bf16`."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field, known in (("cost", COSTS), ("precision", PRECISIONS)):
+            if getattr(self, field) not in known:
+                raise UserError(f"unknown {field} {getattr(self, field)!r}; known: {', '.join(known)}")
+        if self.horizon < 1 or self.batch < 1:
+            raise UserError("horizon and batch are at least 1")
+
+    @property
+    def search_settings(self) -> SearchSettings:
+        return SearchSettings(self.candidates, self.iterations, self.elite_fraction)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`raw` (K, R, A) are the raw actions of the K chunks, of which the first is executed."""
+
+    raw: NDArray[np.float32]
+    names: tuple[str, ...]
+    cost: float
+    found: Found
+    cpu_seconds: float
+
+
+class Planner:
+    """Searches plans for one model over one chunk library; keeps nothing between plans."""
+
+    def __init__(self, model: WorldModel, library: Library, settings: PlanSettings) -> None:
+        check_fit(model, library)
+        self.model = model
+        self.settings = settings
+        self.space = space_of(settings.search, library)
+        dtype = PRECISIONS[settings.precision]
+        self._imagination = model if dtype is model.dtype else copy.deepcopy(model).to(dtype)
+
+    @torch.no_grad()
+    def plan(self, context: Context, goals: Tensor, step: int = 0, previous: Plan | None = None) -> Plan:
+        """The best plan from a context (B = 1) towards goals (K, D).
+
+        `step` is the number of the decision in its episode: together with the seed it fixes the search.
+        """
+        began = time.process_time()
+        settings = self.settings
+        seed = np.random.SeedSequence([settings.seed, step]).generate_state(1, np.uint64)[0]
+        generator = torch.Generator().manual_seed(int(seed >> 1))
+        guess = None
+        if previous is not None and settings.warm_start:
+            guess = torch.cat([previous.found.best[1:], previous.found.best[-1:]])
+        found = search(
+            self.cost(context, goals),
+            self.space.start(settings.horizon),
+            settings.search_settings,
+            generator,
+            guess,
+        )
+        raw = self.space.raw(found.best)
+        seconds = time.process_time() - began
+        return Plan(raw, self.space.names(found.best), found.cost, found, seconds)
+
+    def cost(self, context: Context, goals: Tensor):  # type: ignore[no-untyped-def]
+        """The function that a search minimises: plans (N, K, ...) -> (N,). It prepares the past once."""
+        model, measure = self._imagination, COSTS[self.settings.cost]
+        context = Context(context.latents.to(model.dtype), context.actions)
+        past = model.prepare(context)
+
+        def cost(plans: Tensor) -> Tensor:
+            raw = self.space.raw(plans)
+            steps = torch.from_numpy(model.encoding.step_actions(raw.reshape(len(raw), -1, raw.shape[-1])))
+            parts = steps.split(self.settings.batch)
+            return torch.cat(
+                [measure(model.rollout(context, part[None], past)[0].float(), goals) for part in parts]
+            )
+
+        return cost
+
+
+def check_fit(model: WorldModel, library: Library) -> None:
+    """A model can imagine a library's chunks only if it knows their controls and steps as far as they last."""
+    known, wanted = model.encoding.vocabulary.name, library.vocabulary.name
+    if known != wanted:
+        raise UserError(
+            f"the model knows the controls of {known!r}, but the chunk library {library.name!r} speaks {wanted!r}; "
+            "use a model trained on recordings of this game, or another library"
+        )
+    raw_steps = library.steps.shape[1]
+    if model.encoding.frameskip != raw_steps:
+        raise UserError(
+            f"the model steps {model.encoding.frameskip} raw steps at a time, but chunks of {library.name!r} "
+            f"last {raw_steps}"
+        )
