@@ -138,7 +138,7 @@ def test_controls_of_a_library_rebuild_its_chunks(name):
 
 def test_what_does_not_fit_is_refused():
     model = disturbed(small_config())
-    with pytest.raises(UserError, match="knows the controls of 'keys14'.*speaks 'minecraft'"):
+    with pytest.raises(UserError, match=r"knows the controls of 'keys14'.*speaks 'minecraft'"):
         Planner(model, load_library("minecraft/mine-stone"), SETTINGS)
     skipping = disturbed(small_config(frameskip=2))
     with pytest.raises(UserError, match="steps 2 raw steps at a time"):
