@@ -25,16 +25,16 @@ def idm(
     from ..data import DatasetFile
     from ..recovery.idm import IdmConfig
     from ..recovery.idm_training import IdmTraining, train_idm
-    from .bars import bars
+    from .results import progress
 
     with DatasetFile(data) as file:
         config = IdmConfig(file.vocabulary.name, frameskip, size)
-    with bars() as move:
+    with progress("idm", steps) as move:
         model, scores = train_idm(
             data,
             config,
             IdmTraining(steps, batch, seed=seed),
-            lambda step, loss: move("idm", step, steps, f"loss {loss:.3f}"),
+            lambda step, loss: move(step),
         )
     validation = {
         "key_accuracy": scores.key_accuracy.mean,

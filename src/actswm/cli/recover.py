@@ -47,7 +47,6 @@ def recover(
     Example: actswm recover runs/room/model --data room.h5 --target every-step --picture roll.png
     """
     from ..errors import UserError
-    from ..model import WorldModel
     from ..recovery.baselines import blind_baselines
     from ..recovery.idm import InverseDynamics
     from ..recovery.metrics import score
@@ -55,9 +54,9 @@ def recover(
     from ..recovery.protocol import RecoveryOptions, run_protocol
     from ..recovery.search import SearchSettings
     from ..recovery.windows import sample_windows, truth_of
-    from .bars import bars
-    from .bench import write_json
+    from .checkpoints import load_checkpoints
     from .recovery_tables import figures, show
+    from .results import progress, save_result
 
     options = RecoveryOptions(
         SearchSettings(candidates, elites, iterations),
@@ -67,7 +66,7 @@ def recover(
         _guide(human_guide, gt_dist, zero_init),  # type: ignore[arg-type]
         seed,
     )
-    models = {_short(folder): WorldModel.from_pretrained(folder) for folder in checkpoints}
+    models = {checkpoint.name: checkpoint.model for checkpoint in load_checkpoints(checkpoints)}
     first = next(iter(models.values()))
     for name, model in models.items():
         if img_size and model.config.image_size != img_size:
@@ -81,18 +80,17 @@ def recover(
         seed=seed,
         validity=validity,  # type: ignore[arg-type]
     )
+    if picture_window >= len(sample):
+        raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
+    direct = InverseDynamics.load(idm) if idm else None
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
-    total = len(sample) * steps
-    with bars() as move:
-        recoveries = {
-            name: run_protocol(
-                model, sample, truth, prior, options, lambda done, name=name: move(name, done, total)
-            )
-            for name, model in models.items()
-        }
+    recoveries = {}
+    for name, model in models.items():
+        with progress(name, len(sample)) as move:
+            recoveries[name] = run_protocol(model, sample, truth, prior, options, move)
     guesses = {name: recovery.actions for name, recovery in recoveries.items()}
-    if idm:
-        guesses["idm"] = InverseDynamics.load(idm).predict(sample)
+    if direct:
+        guesses["idm"] = direct.predict(sample)
     guesses |= blind_baselines(truth, prior, seed)
     vocabulary = first.encoding.vocabulary
     scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
@@ -100,15 +98,12 @@ def recover(
     if picture:
         from ..report.piano_roll import write_piano_roll
 
-        if picture_window >= len(sample):
-            raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
         name, recovery = next(iter(recoveries.items()))
         chosen = (truth.actions[picture_window], recovery.actions[picture_window])
         row = int(sample.rows[picture_window])
         write_piano_roll(picture, vocabulary.names, *chosen, title=f"{name}, {target}, {data.name} row {row}")
         typer.echo(f"piano roll: {picture}")
-    if json_file:
-        write_json(json_file, figures(recoveries, scores, options, data, sample.rows.tolist()))
+    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist()))
 
 
 def _guide(human: bool, oracle: bool, zero: bool) -> str:
@@ -117,9 +112,3 @@ def _guide(human: bool, oracle: bool, zero: bool) -> str:
     if human + oracle + zero > 1:
         raise UserError("choose one of --human-guide, --gt-dist and --zero-init")
     return "gt-dist" if oracle else "zero-init" if zero else "human-guide"
-
-
-def _short(folder: Path) -> str:
-    """A model's name: its folder, or the run's if that is just called model."""
-    resolved = folder.resolve()
-    return resolved.parent.name if resolved.name == "model" else resolved.name

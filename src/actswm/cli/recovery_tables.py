@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def show(
     typer.echo(f"{windows} windows, target {options.target}, search {options.method}, {guide}")
     table(scores, recoveries)
     for name, recovery in recoveries.items():
-        _controltable(name, scores[name])
+        control_table(name, scores[name])
         if recovery.verdict:
             typer.echo(f"{name}: {recovery.verdict}")
 
@@ -47,7 +48,7 @@ def table(scores: dict[str, Scores], recoveries: dict[str, Recovery]) -> None:
     _wide(Console()).print(rows)
 
 
-def _controltable(name: str, scores: Scores) -> None:
+def control_table(name: str, scores: Scores) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -64,7 +65,7 @@ def _controltable(name: str, scores: Scores) -> None:
 def _wide(console: Any) -> Any:
     """Tables keep their figures whole where the output is a file or a pipe."""
     if not console.is_terminal:
-        console.width = 170
+        console.width = 220
     return console
 
 
@@ -77,9 +78,9 @@ def figures(
 ) -> dict[str, object]:
     costs = {
         name: {
-            "gap": found.gap,
-            "relative_gap": found.relative_gap,
-            "random_search_gap": found.random_search_gap,
+            "gap": asdict(found.gap),
+            "relative_gap": asdict(found.relative_gap),
+            "random_search_gap": asdict(found.random_search_gap),
             "mean_cost": float(found.cem.mean()),
             "mean_random_cost": float(found.random.mean()),
             "mean_confidence": float(found.confidence.mean()),
@@ -87,26 +88,11 @@ def figures(
         }
         for name, found in recoveries.items()
     }
-    return plain(
-        {
-            "command": shlex.join(["actswm", *sys.argv[1:]]),
-            "data": data.name,
-            "window_rows": rows,
-            "options": options,
-            "costs": costs,
-            "scores": scores,
-        }
-    )
-
-
-def plain(value: Any) -> Any:
-    """Dataclasses as dicts, NaN as null: JSON that any reader takes."""
-    from dataclasses import fields, is_dataclass
-
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return None if isinstance(value, float) and value != value else value
+    return {
+        "command": shlex.join(["actswm", *sys.argv[1:]]),
+        "data": data.name,
+        "window_rows": rows,
+        "options": asdict(options),
+        "costs": costs,
+        "scores": {name: asdict(one) for name, one in scores.items()},
+    }

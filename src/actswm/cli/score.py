@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -21,12 +22,11 @@ def score(
     """
     from ..controls import ActionEncoding, vocabulary_of
     from ..recovery.owamcap_scoring import score_owamcap
-    from .bench import write_json
-    from .recovery_tables import control_table, plain, table
+    from .recovery_tables import control_table, table
+    from .results import save_result
 
     encoding = ActionEncoding(vocabulary_of(vocabulary), "sliding", frameskip)
     scores = score_owamcap(predicted, recorded, encoding, window=steps)
     table({predicted.name: scores}, {})
     control_table(predicted.name, scores)
-    if json_file:
-        write_json(json_file, plain(scores))
+    save_result(json_file, asdict(scores))

@@ -144,7 +144,9 @@ def _loaded(checkpoint: Path, actions: Path | None) -> tuple[WorldModel, ActionP
     model = WorldModel.from_pretrained(checkpoint)
     if actions is not None:
         return model, training_prior(actions, model.encoding)
-    return model, made_prior(model.encoding, model.action_scale.numpy())
+    data = read_config(checkpoint)["provenance"].get("data", {})
+    effective = data.get("attributes", {}).get("effective")
+    return model, made_prior(model.encoding, model.action_scale.numpy(), effective)
 
 
 def _owamcap(task: VideoTask) -> OwamcapWriter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -60,16 +61,24 @@ def training_prior(path: Path, encoding: ActionEncoding, split_seed: int = 3072)
     return ActionPrior.of(pool, f"{path.name}, training split")
 
 
-def made_prior(encoding: ActionEncoding, spread: NDArray[np.floating], seed: int = 0) -> ActionPrior:
+def made_prior(
+    encoding: ActionEncoding,
+    spread: NDArray[np.floating],
+    effective: Sequence[str] | None = None,
+    seed: int = 0,
+) -> ActionPrior:
     """For a video of unknown play: every button pressed now and then, independently of the others.
 
-    `spread` (A,) are the raw standard deviations of continuous controls.
+    `spread` (A,) are the raw standard deviations of continuous controls. `effective` names the controls that did
+    anything where the model learned; the others stay at rest.
     """
     rng = np.random.default_rng(seed)
-    shape = (_MADE_POOL, encoding.vocabulary.size)
+    names = encoding.vocabulary.names
+    shape = (_MADE_POOL, len(names))
     buttons = rng.random(shape) < _PRESSED
     camera = rng.normal(size=shape) * spread * encoding.frameskip
+    known = np.isin(names, names if effective is None else list(effective))
     return ActionPrior.of(
-        np.where(encoding.vocabulary.binary, buttons, camera),
-        f"made: each button pressed in {_PRESSED:.0%} of steps",
+        np.where(encoding.vocabulary.binary, buttons, camera) * known,
+        f"made: each of {int(known.sum())} controls active in {_PRESSED:.0%} of steps",
     )

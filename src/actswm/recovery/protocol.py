@@ -109,18 +109,16 @@ def run_protocol(
     truth: Truth,
     prior: ActionPrior,
     options: RecoveryOptions,
-    progress: Callable[[int], None] = lambda steps: None,
+    progress: Callable[[int], None] = lambda windows: None,
 ) -> Recovery:
-    """Recover every window; `progress` hears the number of steps done so far, of all windows."""
+    """Recover every window; `progress` hears the number of windows done."""
     dataset = dataset_of(sample, model)
     rows = []
     for index in range(len(sample)):
         case = load_case(dataset, model, index)
         guided = prior.for_window(options.guide, truth.actions[index])
-        done = index * sample.steps
-        rows.append(
-            _recover_window(model, case, guided, options, index, lambda k, done=done: progress(done + k))
-        )
+        rows.append(_recover_window(model, case, guided, options, index))
+        progress(index + 1)
     return Recovery(*(np.stack(column) for column in zip(*rows)))
 
 
@@ -130,7 +128,6 @@ def _recover_window(
     prior: ActionPrior,
     options: RecoveryOptions,
     index: int,
-    progress: Callable[[int], None],
 ) -> tuple[NDArray, ...]:
     """A window's fields of `Recovery`. Its random numbers depend on nothing but the seed and its index."""
     seed = zlib.crc32(f"{options.seed}/{index}".encode())
@@ -139,7 +136,7 @@ def _recover_window(
     target = case.future[-1]
     far = target.expand_as(case.future)
     if options.target == "far":
-        found = recover(search, case.context, far, progress=progress)
+        found = recover(search, case.context, far)
     else:
         found = recover(
             search,
@@ -147,7 +144,6 @@ def _recover_window(
             case.future,
             window=options.window,
             observed=case.future,
-            progress=progress,
         )
     chosen = torch.randint(len(search.pool), (RANDOM_SEQUENCES, len(far)), generator=generator)
     random = final_costs(model, case.context, search.pool[chosen], target)

@@ -6,7 +6,6 @@ candidate costs one new token a step. `window` steps may be searched jointly: Al
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -137,12 +136,11 @@ def recover(
     *,
     window: int = 1,
     observed: Tensor | None = None,
-    progress: Callable[[int], None] = lambda steps: None,
 ) -> Recovered:
     """Recover K = len(targets) steps from a context (B = 1).
 
     After each search the context moves on by what the model predicts (the paper), or by the `observed` latents
-    (K, D) where the video is there. `progress` hears the number of steps done.
+    (K, D) where the video is there.
     """
     found: list[Found] = []
     for first in range(0, len(targets), window):
@@ -151,7 +149,6 @@ def recover(
         latents = here.latents if observed is None else observed[first : first + window]
         context = advanced(search.model, context, latents, here.actions)
         found.append(here)
-        progress(first + len(here.actions))
     return Recovered(
         torch.cat([part.actions for part in found]),
         torch.cat([part.costs for part in found]),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-RECORDED, HIT, FALSE = "#4c566a", "#2a9d5c", "#d1495b"
+from .look import COLOURS, new_figure, save_figure
+
+RECORDED, HIT, FALSE = COLOURS[7], COLOURS[2], COLOURS[1]
 
 
 def write_piano_roll(
@@ -21,17 +22,14 @@ def write_piano_roll(
 ) -> None:
     """Recorded and recovered step vectors (K, A) of one window as PNG.
 
-    Each lane's upper half shows recorded presses, its lower half recovered ones: green where they agree, red
-    where nothing was pressed.
+    Each lane's upper half shows recorded presses, its lower half recovered ones: green where they agree,
+    orange where nothing was pressed.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     steps, controls = recorded.shape
     true, mine = recorded > 0.5, recovered > 0.5
-    figure = Figure(figsize=(2.4 + 0.26 * steps, 1.3 + 0.34 * controls), dpi=110)
-    FigureCanvasAgg(figure)
+    figure = new_figure(max(6.0, 2.4 + 0.26 * steps), 1.3 + 0.34 * controls)
     axes = figure.add_subplot()
     for lane in range(controls):
         if lane % 2:
@@ -48,20 +46,13 @@ def write_piano_roll(
     axes.set_yticks(range(controls), names)
     axes.set_xlabel("model step")
     axes.set_title(title, loc="left", fontsize=10)
-    axes.legend(
-        handles=[
-            Patch(color=RECORDED, label="recorded"),
-            Patch(color=HIT, label="recovered, right"),
-            Patch(color=FALSE, label="recovered, not pressed"),
-        ],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.09),
+    patches = {"recorded": RECORDED, "recovered, right": HIT, "recovered, not pressed": FALSE}
+    figure.legend(
+        handles=[Patch(color=colour, label=label) for label, colour in patches.items()],
+        loc="outside lower center",
         ncols=3,
         frameon=False,
     )
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.tight_layout()
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    figure.savefig(temporary, format="png")
-    os.replace(temporary, out)
+    save_figure(figure, out)
