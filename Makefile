@@ -3,19 +3,30 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install test demo lint games clean
+.PHONY: install test demo lint games bench clean
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt tests/peers.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/peers.txt
 	touch $(STAMP)
 
 test: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# A preview until the demo with shipped weights: a small model, trained on the spot, on real frames.
+demo: install
+	@echo "== demo: record Freedoom's room, train a small world model on it, ask whether it obeys its actions"
+	$(BIN)/actswm record freedoom/room --steps 24000 --size 64 --seed 1 --out runs/demo/room.h5
+	$(BIN)/actswm inspect runs/demo/room.h5 --sheet runs/demo/room.png
+	$(BIN)/actswm train small/lewm-rollout --data runs/demo/room.h5 --out runs/demo/model --resume training.steps=500
+	$(BIN)/actswm drift runs/demo/model/model --data runs/demo/room.h5 --windows 256 --context 8 --horizon 16 \
+	  --plot runs/demo/drift.png
+	@echo "== runs/demo/room.png shows what it saw, runs/demo/drift.png whether its futures follow the actions"
 
 lint: install
 	$(BIN)/ruff check src tests
@@ -29,6 +40,11 @@ games:
 	@command -v apt-get > /dev/null || { echo "make games needs apt-get; install by hand: $(GAME_PACKAGES)" >&2; exit 1; }
 	$(SUDO) apt-get update --quiet
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $(GAME_PACKAGES)
+
+# stable-worldmodel wants torchvision, which has no CPU build that fits: its light requirements are the `bench` extra.
+bench: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,bench]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps stable-worldmodel==0.1.1
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -50,11 +50,8 @@ def test_without_ocr_the_message_names_the_extra(tmp_path: Path) -> None:
     (tmp_path / "rapidocr.py").write_text("raise ImportError")
     paths = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     result = actswm("clean", path, "--out", tmp_path / "out.h5", PYTHONPATH=paths)
-    assert (
-        result.returncode == 1
-        and "pip install 'actswm[judge]'" in result.stderr
-        and "--judge rules" in result.stderr
-    )
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert "pip install 'actswm[judge]'" in result.stderr and "--judge rules" in result.stderr
     assert (
         actswm("clean", path, "--out", tmp_path / "out.h5", "--judge", "rules", PYTHONPATH=paths).returncode
         == 0
@@ -96,7 +93,9 @@ def test_ctrl_c_stops_the_workers_and_the_next_run_goes_on(tmp_path: Path) -> No
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in errors
     with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)  # nobody is left in its group
+        for _ in range(200):  # the last processes of the pool leave a moment after it
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
     assert not (tmp_path / "out.h5").exists()
     result = actswm(*arguments)
     assert result.returncode == 0 and "were done before" in result.stdout

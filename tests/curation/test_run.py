@@ -180,6 +180,7 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path) -> None:
     process = command("clean", folder, "--out", out, "--judge", "none")
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2 and "has no manifest of this command beside it" in " ".join(errors.split())
+    assert not (tmp_path / "out.h5.work").exists()
 
 
 @pytest.mark.parametrize("parts", [0, 1, 3])

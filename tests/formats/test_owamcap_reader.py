@@ -156,6 +156,31 @@ def test_files_cut_short(tmp_path) -> None:
         frame_times(video)
 
 
+def test_linked_recordings_open(tmp_path) -> None:
+    """Download caches keep files as links to a store elsewhere."""
+    store, shown = tmp_path / "store", tmp_path / "shown"
+    store.mkdir()
+    shown.mkdir()
+    path = MadeRecording(store, frames=12).write()
+    for file in (path, path.with_suffix(".mkv")):
+        (shown / file.name).symlink_to(file)
+    assert read_recording(shown / "run.mcap").video_path == shown / "run.mkv"
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_damage_never_ends_in_anything_but_a_message(tmp_path_factory, data) -> None:
+    path = MadeRecording(tmp_path_factory.mktemp("run"), frames=12).key(100, W, True).write()
+    damaged = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(damaged)
+    try:
+        read_recording(path)
+    except UserError as error:
+        assert "run.mcap" in str(error)
+
+
 binary = st.lists(st.sampled_from([n for n in KEYS14.names if n not in ("Turn_L", "Look_U")]), max_size=6)
 
 

@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 
-def engine_processes(owner: int | None = None) -> set[int]:
-    """Running engines and guards; only children of `owner`, where given."""
+def processes_of(folder: Path) -> set[int]:
+    """Running engines and guards that have something to do with a (temporary) folder."""
     found = set()
     for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
-            continue
-        try:
-            command = (process / "cmdline").read_text()
-            parent = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        is_engine = "viz_instance_id" in command or "guard.py" in command
-        if is_engine and (owner is None or parent == owner):
-            found.add(int(process.name))
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                command = (process / "cmdline").read_text()
+            except OSError:
+                continue
+            if str(folder) in command and ("viz_instance_id" in command or "guard.py" in command):
+                found.add(int(process.name))
     return found
 
 
-def files_left() -> set[str]:
-    """Our temporary folders, and shared memory of engines."""
-    folders = {str(path) for path in Path(tempfile.gettempdir()).glob("actswm-*")}
-    return folders | {str(path) for path in Path("/dev/shm").glob("ViZDoom*")}
+def shared_memory_of(folder: Path) -> set[Path]:
+    """The shared memory of the engines that live below a (temporary) folder."""
+    return {Path(line) for file in folder.glob("*/leftovers") for line in file.read_text().split()}
 
 
 def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
     """Wait for what another process is about to do."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -82,7 +82,7 @@ def test_noise_takes_its_share():
         def act(self, frame, info):
             return np.ones(KEYS14.size, np.float32)
 
-    actions = play(Noisy(Still(), Loud(), np.random.default_rng(5), share=0.2), 20_000)
+    actions = play(Noisy(Still(), Loud(), 4, np.random.default_rng(5), share=0.2), 20_000)
     assert 0.15 < actions[:, 0].mean() < 0.25
 
 

@@ -15,13 +15,13 @@ from actswm.controls import KEYS14
 from actswm.data import DatasetFile, validate
 from actswm.errors import UserError
 from actswm.games.branching import branch
-from actswm.games.episodes import Episode, RecordingPlan, record_episode
+from actswm.games.episodes import POSE, Episode, RecordingPlan, record_episode
 from actswm.games.freedoom import FreedoomGame
 from actswm.games.guard import EngineDied
 from actswm.games.recording import record
 from actswm.games.workers import played
 
-from .leftovers import engine_processes, eventually, files_left
+from .leftovers import eventually, processes_of, shared_memory_of
 
 PLAN = RecordingPlan("freedoom/maze", seed=3, size=(48, 48), episode_steps=150)
 STEPS = 1_000
@@ -110,20 +110,23 @@ def start_recording(path: Path, steps: int, workers: int) -> subprocess.Popen:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_recording_is_valid_and_goes_on_to_the_same_result(
-    whole: Path, tmp_path: Path, how: signal.Signals, workers: int
+    own_temporary_folder: Path, tmp_path: Path, how: signal.Signals, workers: int
 ):
     path = tmp_path / "killed.h5"
-    before, files = engine_processes(), files_left()
     process = start_recording(path, 200_000, workers)
-    assert eventually(lambda: path.exists() and path.stat().st_size > 2 * 150 * 48 * 48 * 3, 60)
+    assert eventually(lambda: path.exists() and path.stat().st_size > 2 * 150 * 48 * 48 * 3)
+    assert eventually(lambda: len(shared_memory_of(own_temporary_folder)) == 3 * workers)
+    shared = shared_memory_of(own_temporary_folder)
     if how is signal.SIGINT:
         os.killpg(process.pid, how)  # as a terminal does: the whole group gets it
     else:
         process.send_signal(how)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == (130 if how is signal.SIGINT else -how)
+    assert process.returncode == (130 if how is signal.SIGINT else -how), errors
     assert "Traceback" not in errors
-    assert eventually(lambda: engine_processes() <= before and files_left() <= files)
+    assert eventually(lambda: not list(own_temporary_folder.iterdir()))
+    assert eventually(lambda: not processes_of(own_temporary_folder))
+    assert not any(path.exists() for path in shared)
     validate(path)
     with DatasetFile(path) as file:
         finished = file.num_frames
@@ -137,7 +140,7 @@ def test_an_interrupted_recording_is_valid_and_goes_on_to_the_same_result(
 def test_a_killed_worker_is_one_line_and_the_file_stays_valid(tmp_path: Path):
     path = tmp_path / "file.h5"
     process = start_recording(path, 200_000, 1)
-    assert eventually(lambda: path.exists() and path.stat().st_size > 150 * 48 * 48 * 3, 60)
+    assert eventually(lambda: path.exists() and path.stat().st_size > 150 * 48 * 48 * 3)
     for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
         if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text():
             os.kill(int(child), signal.SIGKILL)
@@ -191,6 +194,24 @@ def test_a_wrong_plan_leaves_no_file(tmp_path: Path, change: dict):
     with pytest.raises(UserError):
         record(RecordingPlan(**{**PLAN.__dict__, **change}), STEPS, tmp_path / "file.h5")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("minetest_installed")
+def test_a_tasks_expert_is_recorded_up_to_its_success(tmp_path: Path):
+    path = tmp_path / "file.h5"
+    plan = RecordingPlan("minetest/build-pillar", size=(48, 48), behaviour="expert", episode_steps=400)
+    record(plan, 400, path)
+    with DatasetFile(path) as file:
+        assert file.source == "minetest/arena" and file.attributes["task"] == "minetest/build-pillar"
+        height = file.column("pose")[: file.ep_len[0], POSE.index("y")]
+        assert file.ep_len[0] < 300 and height[-1] - height[0] > 8  # it stands on the pillar, and stops soon
+
+
+def test_only_tasks_have_experts(tmp_path: Path):
+    with pytest.raises(UserError, match="unknown task 'freedoom/maze'"):
+        record(RecordingPlan("freedoom/maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
+    with pytest.raises(UserError, match="no starts besides"):
+        record(RecordingPlan("freedoom/follow-maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
 
 
 @pytest.mark.parametrize("world", ["maps", "room", "maze", "turn"])

@@ -11,7 +11,6 @@ from actswm.data import DatasetFile
 from actswm.games.episodes import RecordingPlan
 from actswm.games.recording import record
 
-pytest.importorskip("actswm.formats.owamcap")
 highlevel = pytest.importorskip("mcap_owa.highlevel", reason="the format's own reader is not installed")
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import av
 import numpy as np
-import orjson
-from mcap.writer import Writer
 
 from actswm.formats.owamcap import messages
+from actswm.formats.owamcap.log import MessageLog
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -94,14 +93,7 @@ class MadeRecording:
 def write_mcap(path: Path, rows: list[tuple[int, str, Any]]) -> None:
     """Messages in the order given: (ms after the start, topic, message)."""
     with path.open("wb") as file:
-        writer = Writer(file)
-        writer.start(profile="owa", library=messages.library())
-        channels = {
-            topic: writer.register_channel(topic, "json", writer.register_schema(name, "jsonschema", schema))
-            for topic, (name, schema) in messages.SCHEMAS.items()
-        }
+        log = MessageLog(file)
         for ms, topic, message in rows:
-            data = message if isinstance(message, bytes) else orjson.dumps(message)
-            time_ns = START + ms * MS
-            writer.add_message(channels[topic], time_ns, data, time_ns)
-        writer.finish()
+            log.write(topic, START + ms * MS, message)
+        log.finish()

@@ -8,8 +8,9 @@ from scipy.special import erf
 from actswm.model.readout import ActionReadout, ReadoutConfig
 from actswm.objective.action_readout import readout_loss
 from actswm.objective.prediction import prediction_loss
-from actswm.objective.separation import hinge_loss
+from actswm.objective.separation import hinge_loss, truth_hinge_loss
 from actswm.objective.sigreg import SIGReg
+from actswm.objective.temporal import temporal_loss
 
 RNG = np.random.default_rng(0)
 
@@ -102,3 +103,23 @@ def test_sigreg_prefers_a_standard_gaussian():
         for name, z in {"gaussian": gaussian, "narrow": 0.3 * gaussian, "shifted": gaussian + 1}.items()
     }
     assert score["gaussian"] < 0.05 * min(score["narrow"], score["shifted"])
+
+
+def test_truth_hinge():
+    truth = tensor(5, 4, 7)
+    recorded, other = truth + 0.8 * tensor(5, 4, 7), truth + tensor(5, 4, 7)
+    gap = cosine(recorded.numpy(), truth.numpy()) - cosine(other.numpy(), truth.numpy())
+    found = float(truth_hinge_loss(recorded, other, truth, 0.3))
+    assert found == pytest.approx(np.maximum(0, 0.3 - gap).mean(), rel=1e-5)
+    assert float(truth_hinge_loss(truth, -truth, truth, 0.3)) == 0
+
+
+def test_temporal():
+    predicted, encoded = tensor(3, 2, 6), tensor(3, 5, 6)
+    total = 0.0
+    for b in range(3):
+        mean = encoded[b].numpy().mean(0)
+        for k in range(2):
+            logits = cosine(predicted[b, k].numpy() - mean, encoded[b].numpy() - mean) / 0.2
+            total -= logits[3 + k] - np.log(np.exp(logits).sum())
+    assert float(temporal_loss(predicted, encoded, 0.2)) == pytest.approx(total / 6, rel=1e-4)

@@ -103,7 +103,7 @@ def test_a_run_is_not_overwritten(square_file, tmp_path):
     with pytest.raises(UserError, match="--resume"):
         train(config, square_file, tmp_path / "run")
     config.training.steps = 3
-    with pytest.raises(UserError, match="differs from this configuration"):
+    with pytest.raises(UserError, match="is not this configuration"):
         train(config, square_file, tmp_path / "run", resume=True)
 
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import av
 import numpy as np
-import orjson
-from mcap.writer import Writer
 
 from ..curation.domains import domain_of
 from ..curation.run import RunOptions, clean
 from ..curation.settings import CleanSettings, JudgeKind
 from ..curation.sources import Item
 from ..formats.owamcap import messages
+from ..formats.owamcap.log import MessageLog
 from ..formats.video import MS, NS
 
 _FPS = 50
@@ -36,6 +37,8 @@ class CleanBench:
     clean_over_decode: float
     """The whole command with the rules judge, over PyAV decoding and resizing."""
     clean_over_decode_without_judge: float
+    clean_over_decode_with_ocr: float | None
+    """With the embedded judge, which reads each second's frame; None where OCR is not installed."""
     clean_over_decode_cpu: float
     """The first ratio in frames per second of processor time, which other programs do not disturb."""
     decode_fps: float
@@ -49,56 +52,68 @@ class CleanBench:
     rss_ten_minutes_mib: float
 
 
-@dataclass(frozen=True)
-class _Round:
-    """(wall, processor) frames per second of one round."""
-
-    decode: tuple[float, float]
-    rules: tuple[float, float]
-    none: tuple[float, float]
+Rate = tuple[float, float]
+"""Frames per second, and per second of processor time."""
 
 
 def bench_clean(
-    seconds: int = 24, repeats: int = 3, progress: Callable[[str], None] = lambda what: None
+    seconds: int = 12,
+    repeats: int = 5,
+    shape: tuple[int, int] = (720, 1280),
+    lengths_s: tuple[int, int] = (60, 600),
+    progress: Callable[[str], None] = lambda what: None,
 ) -> CleanBench:
-    height, width = 720, 1280
+    """Throughput on `seconds` of video of `shape`; memory on small videos of the two lengths."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        progress("making a 720p recording")
-        path = _make_recording(folder / "throughput.mcap", height, width, seconds)
+        progress(f"making a {shape[0]}p recording")
+        path = _make_recording(folder / "throughput.mcap", *shape, seconds)
         rounds = []
         for number in range(1, repeats + 1):
             progress(f"decoding and cleaning, round {number} of {repeats}")
-            rounds.append(_round(path, folder / f"round{number}"))
+            rounds.append(_round(path, folder / f"round{number}", ("rules", "none")))
+        with_ocr = None
+        if find_spec("rapidocr"):
+            progress("cleaning with OCR")
+            once = _round(path, folder / "ocr", ("embedded",))
+            with_ocr = once["embedded"][0] / once["decode"][0]
         peaks = []
-        for minutes in (1, 10):
-            progress(f"cleaning {minutes} min for its memory")
-            long = _make_recording(folder / f"long{minutes}.mcap", 180, 320, 60 * minutes, mouse_hz=1000)
-            peaks.append(_peak_mib(long, folder / f"long{minutes}.h5"))
+        for length_s in lengths_s:
+            progress(f"cleaning {length_s} s for its memory")
+            long = _make_recording(folder / f"long{length_s}.mcap", 180, 320, length_s, mouse_hz=1000)
+            peaks.append(_peak_mib(long, folder / f"long{length_s}.h5"))
+
+    def over_decode(judge: str, clock: int = 0) -> float:
+        return float(np.median([one[judge][clock] / one["decode"][clock] for one in rounds]))
+
     return CleanBench(
-        float(np.median([r.rules[0] / r.decode[0] for r in rounds])),
-        float(np.median([r.none[0] / r.decode[0] for r in rounds])),
-        float(np.median([r.rules[1] / r.decode[1] for r in rounds])),
-        float(np.median([r.decode[0] for r in rounds])),
-        float(np.median([r.rules[0] for r in rounds])),
+        over_decode("rules"),
+        over_decode("none"),
+        with_ocr,
+        over_decode("rules", clock=1),
+        float(np.median([one["decode"][0] for one in rounds])),
+        float(np.median([one["rules"][0] for one in rounds])),
         seconds * _FPS,
-        height,
-        width,
+        *shape,
         peaks[1] - peaks[0],
         *peaks,
     )
 
 
-def _round(path: Path, folder: Path) -> _Round:
+def _round(path: Path, folder: Path, judges: Sequence[JudgeKind]) -> dict[str, Rate]:
+    """Clean once with each judge, decoding before and after each: both see the same load of the machine."""
     folder.mkdir()
-    return _Round(
-        _rate(partial(_decode_and_resize, path.with_suffix(".mkv"))),
-        _rate(partial(_clean, path, folder / "rules.h5", "rules")),
-        _rate(partial(_clean, path, folder / "none.h5", "none")),
-    )
+    decode = partial(_decode_and_resize, path.with_suffix(".mkv"))
+    decodings = [_rate(decode)]
+    rates: dict[str, Rate] = {}
+    for judge in judges:
+        rates[judge] = _rate(partial(_clean, path, folder / f"{judge}.h5", judge))
+        decodings.append(_rate(decode))
+    rates["decode"] = (fmean(wall for wall, _ in decodings), fmean(cpu for _, cpu in decodings))
+    return rates
 
 
-def _rate(work: Callable[[], int]) -> tuple[float, float]:
+def _rate(work: Callable[[], int]) -> Rate:
     wall, processor = time.perf_counter(), time.process_time()
     count = work()
     return count / (time.perf_counter() - wall), count / (time.process_time() - processor)
@@ -144,26 +159,20 @@ def _make_recording(path: Path, height: int, width: int, seconds: int, mouse_hz:
     """A recording of moving textured frames: a few seconds encoded once, their packets repeated."""
     _make_video(path.with_suffix(".mkv"), height, width, seconds)
     with path.open("wb") as file:
-        writer = Writer(file)
-        writer.start(profile=messages.PROFILE, library=messages.library())
-        channels = {
-            topic: writer.register_channel(topic, "json", writer.register_schema(name, "jsonschema", schema))
-            for topic, (name, schema) in messages.SCHEMAS.items()
-        }
-
-        def write(topic: str, at_ns: int, message: dict[str, Any]) -> None:
-            writer.add_message(channels[topic], _START_NS + at_ns, orjson.dumps(message), _START_NS + at_ns)
-
+        log = MessageLog(file)
         for second in range(seconds):
-            write(messages.KEYBOARD_STATE, second * NS, {"buttons": [0x57]})
+            start_ns = _START_NS + second * NS
+            log.write(messages.KEYBOARD_STATE, start_ns, {"buttons": [0x57]})
             for frame in range(_FPS):
-                at_ns = second * NS + frame * (NS // _FPS)
-                reference = {"uri": path.with_suffix(".mkv").name, "pts_ns": at_ns}
-                write(messages.SCREEN, at_ns, {"media_ref": reference})
+                reference = {
+                    "uri": path.with_suffix(".mkv").name,
+                    "pts_ns": second * NS + frame * (NS // _FPS),
+                }
+                log.write(messages.SCREEN, start_ns + frame * (NS // _FPS), {"media_ref": reference})
             for event in range(mouse_hz):
                 motion = {"last_x": event % 7 - 3, "last_y": 1, "us_flags": 0, "button_flags": 0}
-                write(messages.RAW_MOUSE, second * NS + event * (NS // mouse_hz), motion)
-        writer.finish()
+                log.write(messages.RAW_MOUSE, start_ns + event * (NS // mouse_hz), motion)
+        log.finish()
     return path
 
 

@@ -183,7 +183,8 @@ def _run(items: list[Item], out: Path, settings: CleanSettings, options: RunOpti
     try:
         report = run(items, out, settings, options, finished, progress)
     finally:
-        bar.stop()
+        if bar.live.is_started:  # bad input shows one line and no bar
+            bar.stop()
     _show(report, out, options.dry)
 
 

@@ -9,10 +9,17 @@ import typer
 
 from ..errors import UserError
 from . import bench, tasks
+from .annotate import annotate
 from .clean import clean, import_app
+from .drift import drift
+from .fidelity import fidelity
+from .idm import idm
 from .inspect import inspect
 from .plan import plan
 from .record import record
+from .recover import recover
+from .score import score
+from .sheet import sheet
 from .train import train
 
 app = typer.Typer(
@@ -28,6 +35,13 @@ app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
 app.command()(plan)
+app.command()(recover)
+app.command()(idm)
+app.command()(score)
+app.command()(annotate)
+app.command()(drift)
+app.command()(fidelity)
+app.command()(sheet)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

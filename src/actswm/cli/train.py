@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ def train(
 
     Example: actswm train small/actswm --data maze.h5 training.steps=3000 objective.hinge.margin=0.2
     """
+    from ..diagnosis.probe import drift_probe
     from ..training import load_config
     from ..training import train as run
     from .progress import training_progress
@@ -32,9 +34,20 @@ def train(
         data,
         folder,
         resume=resume,
+        probes=[
+            drift_probe(
+                data,
+                config.model.predictor.context,
+                config.objective.horizon if config.objective.rollout else 1,
+                config.model.frameskip,
+                split_seed=config.training.seed,
+            )
+        ],
         callbacks=[] if quiet else [training_progress()],
         command=shlex.join(["actswm", *sys.argv[1:]]),
     )
+    if os.environ.get("LOCAL_RANK", "0") != "0":
+        return
     figures = ", ".join(f"{name} {value:.4f}" for name, value in result.validation.items())
     typer.echo(
         f"{result.model_folder}: {result.steps} steps in {result.seconds:.0f} s; validation: {figures}"

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import UserError
-from .executor import ExecutorKind, run_tasks
+from ..executor import ExecutorKind, run_tasks
 from .export import Progress
 from .judging.batch import BatchFolder
 from .judging.cache import VerdictCache
@@ -59,8 +59,9 @@ def clean(
     Finished recordings are kept in `<out>.work` until all are done; `<out>.manifest.json` remembers them
     afterwards, so a second run does only what is new or had failed.
     """
+    if options.dry and settings.judge in ("online", "batch"):
+        settings = replace(settings, judge="none")  # a dry run asks no service
     require_judge(settings)
-    out.parent.mkdir(parents=True, exist_ok=True)
     folder = out.with_name(f"{out.name}.work")
     cache = out.with_name(f"{out.name}.verdicts.sqlite")
     run = uuid.uuid4().hex
@@ -69,20 +70,21 @@ def clean(
         for item in items
     ]
     if options.dry:
-        return _dry_run(tasks, options, finished, progress)
+        results, failures = _run_all(tasks, options, finished, progress)
+        return RunReport(tuple(results.values()), tuple(failures.values()))
     with _only_run(folder):
         _remove_leftovers(out)
         manifest = Manifest.read(out)
         known = {e.key: Piece(e.key, e.report, out, e.first_episode) for e in manifest.entries}
         open_tasks = [task for task in tasks if task.key not in known and not _done(task)]
         reused = len(tasks) - len(open_tasks)
-        failures: dict[str, Failure] = {}
+        failures = {}
         if settings.judge == "batch" and open_tasks:
             waiting = _ask_in_batches(open_tasks, options, failures, finished)
             if waiting:
                 return RunReport((), tuple(failures.values()), reused, waiting)
             open_tasks = [task for task in open_tasks if task.key not in failures]
-        failures |= _run_all(open_tasks, options, finished, progress)
+        failures |= _run_all(open_tasks, options, finished, progress)[1]
         pieces = [
             known.get(task.key) or Piece(task.key, _read_report(task), task.part)
             for task in tasks
@@ -100,34 +102,23 @@ def clean(
 
 def _run_all(
     tasks: Sequence[Task], options: RunOptions, finished: Finished | None, progress: Progress | None
-) -> dict[str, Failure]:
-    """Clean each recording; returns the failures by key. Only a lone worker can tell of single frames."""
+) -> tuple[dict[str, RecordingReport], dict[str, Failure]]:
+    """Clean each recording; reports and failures by key, in the order of the tasks.
+
+    Only a lone worker can tell of single frames.
+    """
     alone = options.executor == "processes" and (options.workers == 1 or len(tasks) == 1)
     work = partial(clean_recording, progress=progress) if alone else clean_recording
-    failures = {}
+    results: dict[str, RecordingReport | Failure] = {}
     for done, (task, result) in enumerate(run_tasks(work, tasks, options.workers, options.executor), 1):
-        if isinstance(result, Failure):
-            failures[task.key] = result
+        results[task.key] = result
         if finished:
             finished(task.item.name, done, len(tasks))
-    return failures
-
-
-def _dry_run(
-    tasks: Sequence[Task], options: RunOptions, finished: Finished | None, progress: Progress | None
-) -> RunReport:
-    """Decide and count, but write nothing and ask no service: what a service would judge counts as kept."""
-    if tasks and tasks[0].settings.judge in ("online", "batch"):
-        tasks = [replace(task, settings=replace(task.settings, judge="none")) for task in tasks]
-    reports, failures = [], []
-    for done, (task, result) in enumerate(run_tasks(clean_recording, tasks, options.workers), 1):
-        if isinstance(result, Failure):
-            failures.append(result)
-        else:
-            reports.append((task.item.path, task.item.part, result))
-        if finished:
-            finished(task.item.name, done, len(tasks))
-    return RunReport(tuple(report for *_, report in sorted(reports, key=lambda r: r[:2])), tuple(failures))
+    in_order = {task.key: results[task.key] for task in tasks}
+    return (
+        {key: result for key, result in in_order.items() if isinstance(result, RecordingReport)},
+        {key: result for key, result in in_order.items() if isinstance(result, Failure)},
+    )
 
 
 def _ask_in_batches(
@@ -192,4 +183,8 @@ def _only_run(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(f"{folder}: another run is at work on this output; wait for it to end") from None
-        yield
+        try:
+            yield
+        finally:
+            if folder.exists() and [path.name for path in folder.iterdir()] == ["lock"]:
+                shutil.rmtree(folder)  # nothing to go on from

@@ -82,7 +82,7 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
         temporary.replace(task.part)
         write_json(task.report, report.to_json())
         return report
-    except UserError as error:
+    except (UserError, OSError) as error:  # OSError: a full disk, a video that breaks off
         return Failure(task.item.name, " ".join(str(error).split()))
     finally:
         if judge is not None:
@@ -91,7 +91,7 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
         journal_path(temporary).unlink(missing_ok=True)
 
 
-def ask_about(task: Task, progress: Progress | None = None) -> int | Failure:
+def ask_about(task: Task) -> int | Failure:
     """Batch mode's first half: write the questions about one recording that have no answer yet."""
     service = task.settings.service
     assert service is not None  # `require_judge` saw to it
@@ -102,7 +102,7 @@ def ask_about(task: Task, progress: Progress | None = None) -> int | Failure:
         return write_requests(
             task.folder / "batch", task.key, candidates, task.settings.domain, service, cache
         )
-    except UserError as error:
+    except (UserError, OSError) as error:
         return Failure(task.item.name, " ".join(str(error).split()))
 
 

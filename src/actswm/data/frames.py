@@ -50,9 +50,10 @@ class FrameReader:
         return starts[rows // frames] + rows % frames * self._frame_bytes
 
     def read(self, rows: NDArray[np.integer], out: NDArray[np.uint8]) -> None:
-        """Copy the frames at ascending `rows` into out (len(rows), h, w, 3)."""
+        """Copy the frames at ascending `rows`, some perhaps repeated, into out (len(rows), h, w, 3)."""
         if self._map is None or self._offsets is None:
-            out[:] = self._dataset[rows]
+            once, where = np.unique(rows, return_inverse=True)  # HDF5 takes each row once
+            out[:] = self._dataset[once][where]
             return
         source = memoryview(self._map)
         target = out.reshape(-1).data

@@ -23,6 +23,9 @@ class WindowDataset(Dataset):
 
     An item is (pixels (n, h, w, 3) uint8, actions (lead + n - 1, A') float32). Frames between the kept ones
     are never read. Each process opens the file for itself, so workers may be forked or spawned.
+
+    With `before`, so many earlier frames stand in front (n = before + steps); where the episode is younger they
+    are its first frame, and their actions no-ops.
     """
 
     def __init__(
@@ -32,10 +35,12 @@ class WindowDataset(Dataset):
         steps: int,
         starts: NDArray[np.integer],
         image_size: int | None = None,
+        before: int = 0,
     ) -> None:
         self.path = Path(path)
         self.encoding = encoding
         self.steps = steps
+        self.before = before
         self.starts = np.asarray(starts)
         with DatasetFile(path) as file:
             require_vocabulary(file, encoding)
@@ -70,15 +75,16 @@ class WindowDataset(Dataset):
         index = np.asarray(indices)
         frames = self._frames
         skip = self.encoding.frameskip
-        pixels = np.empty((len(index), self.steps, *frames.shape), np.uint8)
-        for window, start in zip(pixels, self.starts[index]):
-            frames.read(start + skip * np.arange(self.steps), window)
+        pixels = np.empty((len(index), self.before + self.steps, *frames.shape), np.uint8)
+        offsets = skip * np.arange(-self.before, self.steps)
+        for window, start, first in zip(pixels, self.starts[index], self._episode_start[index]):
+            frames.read(np.maximum(start + offsets, first), window)
         return torch.from_numpy(self._resized(pixels)), torch.from_numpy(self.step_actions(index))
 
     def step_actions(self, index: NDArray[np.integer]) -> NDArray[np.float32]:
         """Steps from `lead` before the window to its last transition; zeros before the episode's start."""
         skip = self.encoding.frameskip
-        offsets = np.arange(-self.encoding.lead * skip, (self.steps - 1) * skip)
+        offsets = np.arange(-(self.encoding.lead + self.before) * skip, (self.steps - 1) * skip)
         rows = self.starts[index, None] + offsets
         inside = rows >= self._episode_start[index, None]
         raw = np.where(inside[..., None], self._action[np.maximum(rows, 0)], 0)

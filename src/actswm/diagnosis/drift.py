@@ -3,7 +3,7 @@
 For each window the context is encoded once and rolled out under several action sequences; every prediction
 is compared by cosine with the encoded recorded future. `recorded` and `zero` are the paper's; beside them
 `shuffled` (another window's recorded actions, a real alternative), `copy` (the last context latent: a model
-below it has not learned to predict) and `random` (the latent of another window at the same step).
+below it has not learned to predict) and `random` (the same step of another window's future).
 """
 
 from __future__ import annotations
@@ -17,11 +17,26 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..model import Context, WorldModel
-from .intervals import Estimate, bootstrap
-from .windows import Case, WindowSample, cases
+from ..intervals import Estimate, bootstrap, bootstrap_steps
+from ..model import WorldModel
+from .windows import WindowSample, encoded_cases
 
-CURVES = ("recorded", "zero", "shuffled", "copy", "random")
+ROLLOUTS = ("recorded", "zero", "shuffled")
+CURVES = (*ROLLOUTS, "copy", "random")
+
+
+@dataclass(frozen=True)
+class DriftStep:
+    """One line of the step table."""
+
+    step: int
+    recorded: Estimate
+    zero: Estimate
+    zero_gap: Estimate
+    shuffled: Estimate
+    shuffled_gap: Estimate
+    copy: Estimate
+    random: Estimate
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,14 @@ class StepDrift:
     def gap_at(self, curve: str, step: int) -> Estimate:
         return bootstrap(self.gap(curve)[:, step - 1])
 
+    def table(self) -> tuple[DriftStep, ...]:
+        columns = {curve: bootstrap_steps(self.similarity[curve]) for curve in CURVES}
+        columns |= {f"{curve}_gap": bootstrap_steps(self.gap(curve)) for curve in ("zero", "shuffled")}
+        return tuple(
+            DriftStep(step=k + 1, **{name: estimates[k] for name, estimates in columns.items()})
+            for k in range(self.steps)
+        )
+
 
 @torch.no_grad()
 def step_drift(
@@ -60,28 +83,19 @@ def step_drift(
     progress: Callable[[int], None] = lambda done: None,
 ) -> StepDrift:
     """Measure all curves on the sampled windows; `progress` hears the number of windows done."""
-    parts: dict[str, list[Tensor]] = {curve: [] for curve in CURVES}
+    parts: dict[str, list[Tensor]] = {curve: [] for curve in CURVES if curve != "random"}
+    futures: list[Tensor] = []
     done = 0
-    for case in cases(sample, model, batch):
-        for curve, values in _similarities(model, case, sample.horizon).items():
-            parts[curve].append(values)
-        done += len(case.pixels)
+    for case in encoded_cases(sample, model, batch):
+        actions = torch.stack([case.recorded, torch.zeros_like(case.recorded), case.shuffled], 1)
+        predictions = dict(zip(ROLLOUTS, model.rollout(case.context, actions).unbind(1)))
+        predictions["copy"] = case.context.latents[:, -1:].expand_as(case.future)
+        for curve, predicted in predictions.items():
+            parts[curve].append(F.cosine_similarity(predicted, case.future, dim=-1))
+        futures.append(case.future)
+        done += len(case.future)
         progress(done)
-    return StepDrift({curve: torch.cat(values).float().numpy() for curve, values in parts.items()})
-
-
-def _similarities(model: WorldModel, case: Case, horizon: int) -> dict[str, Tensor]:
-    latents = model.encode(case.pixels)
-    context, future = split_case(latents, case.actions, horizon)
-    recorded = case.actions[:, -horizon:]
-    sequences = torch.stack([recorded, torch.zeros_like(recorded), case.partner_actions[:, -horizon:]], 1)
-    rollouts = model.rollout(context, sequences)
-    predictions = dict(zip(("recorded", "zero", "shuffled"), rollouts.unbind(1)))
-    predictions["copy"] = context.latents[:, -1:].expand_as(future)
-    predictions["random"] = future.roll(1, 0)
-    return {curve: F.cosine_similarity(predicted, future, dim=-1) for curve, predicted in predictions.items()}
-
-
-def split_case(latents: Tensor, actions: Tensor, horizon: int) -> tuple[Context, Tensor]:
-    """Encoded windows (B, H + K, D) -> the context, and the future latents (B, K, D)."""
-    return Context(latents[:, :-horizon], actions[:, :-horizon]), latents[:, -horizon:]
+    future = torch.cat(futures)
+    similarity = {curve: torch.cat(values) for curve, values in parts.items()}
+    similarity["random"] = F.cosine_similarity(future, future[torch.from_numpy(sample.partner)], dim=-1)
+    return StepDrift({curve: values.float().numpy() for curve, values in similarity.items()})

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..data import DatasetFile, WindowShape, split_episodes, starts_in
 from ..data.loader import WindowDataset
-from ..model import WorldModel
+from ..model import Context, WorldModel
 
 
 @dataclass(frozen=True)
@@ -31,25 +33,36 @@ class WindowSample:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def dataset(self, model: WorldModel) -> WindowDataset:
-        """The windows as a model sees them: its last H context frames before the same t, and the future."""
+    def first(self, count: int) -> WindowSample:
+        """The first windows; their partners are drawn among themselves again."""
+        if count >= len(self):
+            return self
+        with DatasetFile(self.path) as file:
+            episode = file.episode_idx[self.starts[:count]]
+        drawn = partners(episode, np.random.default_rng(0))
+        return replace(self, starts=self.starts[:count], partner=drawn)
+
+    def dataset(self, model: WorldModel, future: bool = True) -> WindowDataset:
+        """The windows as a model sees them: its last H context frames up to the same t, and the future."""
         skipped = self.context - min(self.context, model.context_length)
         return WindowDataset(
             self.path,
             model.encoding,
-            self.context - skipped + self.horizon,
+            self.context - skipped + (self.horizon if future else 0),
             self.starts + skipped * self.frameskip,
             model.config.image_size,
         )
 
 
 @dataclass(frozen=True)
-class Case:
-    """A batch of windows: frames (B, H + K, h, w, 3), actions (B, lead + H + K - 1, A'), and the partners'."""
+class EncodedCase:
+    """A batch of encoded windows: the context up to t, the true future latents (B, K, D), and step actions
+    (B, K, A') from t on: the recorded ones, and those that the partner window recorded."""
 
-    pixels: torch.Tensor
-    actions: torch.Tensor
-    partner_actions: torch.Tensor
+    context: Context
+    future: Tensor
+    recorded: Tensor
+    shuffled: Tensor
 
 
 def sample_windows(
@@ -71,10 +84,11 @@ def sample_windows(
         rng = np.random.default_rng(seed)
         chosen = rng.choice(starts, min(count, len(starts)), replace=False)
         episode = file.episode_idx[chosen]
-    return WindowSample(path, chosen, _partners(episode, rng), context, horizon, frameskip)
+    return WindowSample(path, chosen, partners(episode, rng), context, horizon, frameskip)
 
 
-def _partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+def partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each window another one, from another episode where there is one."""
     everyone = np.arange(len(episode))
     partner = np.empty(len(episode), np.int64)
     for i in everyone:
@@ -84,11 +98,18 @@ def _partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray
     return partner
 
 
-def cases(sample: WindowSample, model: WorldModel, batch: int):  # type: ignore[no-untyped-def]
-    """Yield the sample in batches of `Case`."""
+def encoded_cases(sample: WindowSample, model: WorldModel, batch: int = 64) -> Iterator[EncodedCase]:
+    """The sample in batches, as the model sees it."""
     dataset = sample.dataset(model)
+    horizon = sample.horizon
     for first in range(0, len(sample), batch):
         index = np.arange(first, min(first + batch, len(sample)))
         pixels, actions = dataset.__getitems__(index.tolist())
-        partner_actions = torch.from_numpy(dataset.step_actions(sample.partner[index]))
-        yield Case(pixels, actions, partner_actions)
+        latents = model.encode(pixels)
+        partner = torch.from_numpy(dataset.step_actions(sample.partner[index]))
+        yield EncodedCase(
+            context=Context(latents[:, :-horizon], actions[:, :-horizon]),
+            future=latents[:, -horizon:],
+            recorded=actions[:, -horizon:],
+            shuffled=partner[:, -horizon:],
+        )

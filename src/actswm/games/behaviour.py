@@ -152,13 +152,17 @@ class RandomKeys:
 
 
 class Noisy:
-    """Another behaviour, interrupted now and then by a few steps of random keys."""
+    """A behaviour that now and then gives way to another one, for `steps` raw steps."""
 
     def __init__(
-        self, behaviour: Behaviour, noise: Behaviour, rng: np.random.Generator, share: float = 0.15
+        self,
+        behaviour: Behaviour,
+        noise: Behaviour,
+        steps: int,
+        rng: np.random.Generator,
+        share: float = 0.15,
     ) -> None:
-        self._behaviour, self._noise, self._rng = behaviour, noise, rng
-        self._steps = RandomKeys.HOLD
+        self._behaviour, self._noise, self._steps, self._rng = behaviour, noise, steps, rng
         self._rate = share / (self._steps * (1 - share))
         self._left = 0
 

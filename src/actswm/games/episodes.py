@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Game
-from .behaviour import Behaviour, Noisy, RandomKeys, make_behaviour
+from .behaviour import Behaviour, Noisy, make_behaviour
+from .chunks import RAW_STEPS, load_library
 from .registry import DEFAULT_SIZE, make_game
 from .tasks import Info, Start, Task, find_task
+from .tasks.policies import random_chunks
 
 POSE = ("x", "y", "z", "yaw", "pitch")
 """The telemetry that is stored with each frame, as far as the game tells it (else NaN)."""
@@ -95,8 +97,8 @@ def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
             f"task {task.name} has no starts besides those it is judged on; record its game instead"
         )
     start = task.draw_start(seed)
-    noise = RandomKeys(rng, game.vocabulary, game.effective)
-    return Part(start, Noisy(task.expert(start), noise, rng), task.succeeded)
+    noise = random_chunks(load_library(task.library), rng)
+    return Part(start, Noisy(task.expert(start), noise, RAW_STEPS, rng), task.succeeded)
 
 
 def record_episode(

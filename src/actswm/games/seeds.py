@@ -22,4 +22,4 @@ class EpisodeSeeds:
             return int(rng.integers(MAX_SEED + 1))
         if not 0 <= asked <= MAX_SEED:
             raise UserError(f"seed {asked} is out of range; use 0 to {MAX_SEED}")
-        return asked
+        return int(asked)

@@ -17,16 +17,16 @@ class ConvConfig:
 
 
 class ConvEncoder(nn.Module):
-    """(N, 3, h, w) normalised pixels -> (N, hidden)."""
+    """(N, planes, h, w) normalised pixels -> (N, hidden)."""
 
-    def __init__(self, config: ConvConfig, image_size: int) -> None:
+    def __init__(self, config: ConvConfig, image_size: int, planes: int = 3) -> None:
         super().__init__()
         side, rest = divmod(image_size, 2 ** len(config.channels))
         if rest or side == 0:
             raise ValueError(f"image size {image_size} cannot be halved {len(config.channels)} times")
         self.out_dim = config.hidden
         layers: list[nn.Module] = []
-        previous = 3
+        previous = planes
         for channels in config.channels:
             layers += [nn.Conv2d(previous, channels, 4, 2, 1), nn.GroupNorm(8, channels), nn.ReLU()]
             previous = channels

@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from ..errors import UserError
 from ..model import Context, WorldModel
 from .action_readout import readout_loss
+from .alternatives import ALTERNATIVES, alternative
 from .prediction import prediction_loss
-from .separation import hinge_loss
+from .separation import hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
+from .temporal import temporal_loss
 
 
 @dataclass
@@ -24,16 +26,45 @@ class SigregConfig:
 
 @dataclass
 class HingeConfig:
-    """`margin` is m: cosines above 1 - m are penalised."""
+    """The action contrast. The paper's: alternative `zero`, kept apart from the recorded rollout (`recorded`)."""
 
     weight: float = 0.5
     margin: float = 0.3
+    """m: cosines above 1 - m are penalised, or gaps below m with `against=truth`."""
+    alternatives: list[str] = field(default_factory=lambda: ["zero"])
+    """Any of zero, shuffled, edited."""
+    against: str = "recorded"
+    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
+
+    def __post_init__(self) -> None:
+        unknown = set(self.alternatives) - set(ALTERNATIVES)
+        if unknown or self.against not in ("recorded", "truth"):
+            raise UserError(
+                f"objective.hinge: alternatives {self.alternatives} must be among {', '.join(ALTERNATIVES)}, "
+                f"against {self.against!r} must be recorded or truth"
+            )
 
 
 @dataclass
 class ReadoutLossConfig:
     weight: float = 1.0
     alpha_pred: float = 1.0
+
+
+@dataclass
+class DynamicsConfig:
+    """SIGReg on what changes: latents minus their window's mean, divided by `scale`. Not in the paper."""
+
+    weight: float = 0.0
+    scale: float = 0.6
+
+
+@dataclass
+class TemporalConfig:
+    """InfoNCE in time. Not in the paper."""
+
+    weight: float = 0.0
+    temperature: float = 0.1
 
 
 @dataclass
@@ -47,6 +78,8 @@ class ObjectiveConfig:
     sigreg: SigregConfig = field(default_factory=SigregConfig)
     hinge: HingeConfig = field(default_factory=HingeConfig)
     readout: ReadoutLossConfig = field(default_factory=ReadoutLossConfig)
+    dynamics: DynamicsConfig = field(default_factory=DynamicsConfig)
+    temporal: TemporalConfig = field(default_factory=TemporalConfig)
 
     def __post_init__(self) -> None:
         if self.reduction not in ("mean", "sum"):
@@ -77,7 +110,7 @@ class Losses:
 
 
 class Objective(nn.Module):
-    """L = L_pred + lambda_sig L_sig + lambda_hinge L_hinge + lambda_readout L_readout."""
+    """L = L_pred + lambda_sig L_sig + lambda_hinge L_hinge + lambda_readout L_readout, and what we add to it."""
 
     def __init__(self, config: ObjectiveConfig) -> None:
         super().__init__()
@@ -89,35 +122,42 @@ class Objective(nn.Module):
         return context + (self.config.horizon if self.config.rollout else 1)
 
     def forward(self, model: WorldModel, batch: Batch, generator: torch.Generator | None = None) -> Losses:
+        config = self.config
         latents = model.encode(batch.pixels)
-        if self.config.rollout:
-            terms = self._rollout_terms(model, latents, batch.actions)
+        terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
+        if config.dynamics.weight:
+            changes = (latents - latents.mean(1, keepdim=True)) / config.dynamics.scale
+            terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
+        if config.rollout:
+            terms |= self._rollout_terms(model, latents, batch.actions, generator)
         else:
             predicted = model.predict(latents[:, :-1], batch.actions)
-            terms = {"prediction": prediction_loss(predicted, latents[:, 1:], self.config.reduction)}
-        terms["sigreg"] = self.sigreg(latents.transpose(0, 1), generator)
+            terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
         weights = {
             "prediction": 1.0,
-            "sigreg": self.config.sigreg.weight,
-            "hinge": self.config.hinge.weight,
-            "readout": self.config.readout.weight,
+            "sigreg": config.sigreg.weight,
+            "hinge": config.hinge.weight,
+            "readout": config.readout.weight,
+            "dynamics": config.dynamics.weight,
+            "temporal": config.temporal.weight,
         }
         total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()
         return Losses(total, terms, latents)
 
-    def _rollout_terms(self, model: WorldModel, latents: Tensor, actions: Tensor) -> dict[str, Tensor]:
+    def _rollout_terms(
+        self, model: WorldModel, latents: Tensor, actions: Tensor, generator: torch.Generator | None
+    ) -> dict[str, Tensor]:
         config = self.config
         horizon = config.horizon
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
         past, future = actions[:, :-horizon], actions[:, -horizon:]
-        sequences = [future]
-        if config.hinge.weight:
-            sequences.append(torch.zeros_like(future))
+        names = config.hinge.alternatives if config.hinge.weight else []
+        sequences = [future, *(alternative(name, future, model.encoding, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
-        recorded = rollouts[:, 0]
-        terms = {"prediction": prediction_loss(recorded, latents[:, now:], config.reduction)}
-        if config.hinge.weight:
-            terms["hinge"] = hinge_loss(recorded, rollouts[:, 1], config.hinge.margin)
+        recorded, encoded = rollouts[:, 0], latents[:, now:]
+        terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
+        if names:
+            terms["hinge"] = self._hinge(rollouts, encoded)
         if config.readout.weight:
             terms["readout"] = readout_loss(
                 model.readout,
@@ -127,4 +167,16 @@ class Objective(nn.Module):
                 config.readout.alpha_pred,
                 config.reduction,
             )
+        if config.temporal.weight:
+            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature)
         return terms
+
+    def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:
+        """Averaged over the alternatives."""
+        recorded, *others = rollouts.unbind(1)
+        margin = self.config.hinge.margin
+        if self.config.hinge.against == "truth":
+            losses = [truth_hinge_loss(recorded, other, encoded, margin) for other in others]
+        else:
+            losses = [hinge_loss(recorded, other, margin) for other in others]
+        return torch.stack(losses).mean()

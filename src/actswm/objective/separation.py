@@ -13,3 +13,13 @@ def hinge_loss(recorded: Tensor, alternative: Tensor, margin: float) -> Tensor:
     maximum and the gradient exactly zero: the other terms have to break the tie (reading 9).
     """
     return F.relu(F.cosine_similarity(recorded, alternative, dim=-1) - (1 - margin)).mean()
+
+
+def truth_hinge_loss(recorded: Tensor, alternative: Tensor, encoded: Tensor, margin: float) -> Tensor:
+    """1/K sum_k max(0, cos(zhat_alt, z) - cos(zhat_gt, z) + m): the right actions must explain the future best.
+
+    Pushing the alternative anywhere else satisfies the paper's hinge; this one only a rollout that is closer
+    to the encoded future (B, K, D) than the alternative's.
+    """
+    gap = F.cosine_similarity(recorded, encoded, dim=-1) - F.cosine_similarity(alternative, encoded, dim=-1)
+    return F.relu(margin - gap).mean()

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import lightning as L
-import numpy as np
 import torch
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
-from ..data import DatasetFile, WindowShape, split_episodes, starts_in
-from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from .checkpoints import LAST, ClockCheckpoint
 from .config import Config, config_from_yaml, config_to_yaml
+from .data import WindowData
 from .module import TrainingModule
 from .provenance import provenance
 from .validation import Probe, Validation
@@ -52,7 +50,7 @@ def train(
     command: str = "",
 ) -> TrainingResult:
     """Train into `folder`, or go on where a run of the same configuration stopped."""
-    checkpoint = _prepare_folder(config, folder, resume)
+    checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
@@ -60,12 +58,10 @@ def train(
     start = 0
     if checkpoint:
         start = int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
-    train_data, validation_data = _datasets(config, module, data)
-    module.model.action_scale.copy_(torch.from_numpy(_action_scale(train_data)))
+    windows = WindowData(config, data, module.objective.frames(config.model.predictor.context), start)
+    module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
     callbacks = list(callbacks)
-    validation = Validation(
-        _validation_loader(config, validation_data), config.training.validate_every, probes
-    )
+    validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
         default_root_dir=folder,
         accelerator="auto",
@@ -88,20 +84,12 @@ def train(
             *callbacks,
         ],
     )
-    sampler = StepSampler(
-        len(train_data),
-        config.training.batch,
-        config.training.steps,
-        config.training.seed,
-        start,
-        trainer.global_rank,
-        trainer.world_size,
-    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG_FILE).write_text(config_to_yaml(config))
     began = time.monotonic()
     if start < config.training.steps:
-        loader = window_loader(train_data, sampler, config.training.workers)
         try:
-            trainer.fit(module, loader, ckpt_path=checkpoint, weights_only=True)
+            trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C, after its callbacks have saved
             raise KeyboardInterrupt from None
     else:
@@ -110,59 +98,27 @@ def train(
     seconds = time.monotonic() - began
     validation.latest = validation.latest or validation.measure(module)
     module.model.eval()
-    module.model.save_pretrained(
-        folder / MODEL_FOLDER,
-        provenance(data, command, config.training.seed, config.training.steps, validation.latest, seconds),
-    )
+    if trainer.is_global_zero:
+        module.model.save_pretrained(
+            folder / MODEL_FOLDER,
+            provenance(
+                data, command, config.training.seed, config.training.steps, validation.latest, seconds
+            ),
+        )
     return TrainingResult(folder, folder / MODEL_FOLDER, config.training.steps, seconds, validation.latest)
 
 
-def _prepare_folder(config: Config, folder: Path, resume: bool) -> Path | None:
+def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     """Refuse to overwrite; return the checkpoint to resume from, if any."""
     saved = folder / CONFIG_FILE
-    if saved.exists():
+    launched_by_rank_zero = "LOCAL_RANK" in os.environ
+    if saved.exists() and not launched_by_rank_zero:
         if not resume:
-            raise UserError(
-                f"{folder}: holds a run already; add --resume to go on with it, or choose another --out"
-            )
+            raise UserError(f"{folder}: holds a run already; add --resume to go on, or choose another --out")
         if config_from_yaml(saved.read_text()) != config:
-            raise UserError(
-                f"{saved}: differs from this configuration; resume with the same preset and overrides"
-            )
-    folder.mkdir(parents=True, exist_ok=True)
-    saved.write_text(config_to_yaml(config))
+            raise UserError(f"{saved}: is not this configuration; resume with the same preset and overrides")
     checkpoint = folder / LAST
     return checkpoint if checkpoint.exists() else None
-
-
-def _datasets(config: Config, module: TrainingModule, data: Path) -> tuple[WindowDataset, WindowDataset]:
-    model, frames = config.model, module.objective.frames(config.model.predictor.context)
-    shape = WindowShape(frames, model.frameskip, config.training.validity)  # type: ignore[arg-type]
-    with DatasetFile(data) as file:
-        split = split_episodes(file.num_episodes, config.training.seed)
-        if len(split.validation) == 0:
-            raise UserError(
-                f"{data}: has {file.num_episodes} episodes; at least 3 are needed to hold some out"
-            )
-        starts = starts_in(file, shape, split.train), starts_in(file, shape, split.validation)
-    train_data, validation_data = (
-        WindowDataset(data, model.action_encoding, frames, part, model.image_size) for part in starts
-    )
-    return train_data, validation_data
-
-
-def _validation_loader(config: Config, dataset: WindowDataset) -> Any:
-    batch = config.training.batch
-    steps = max(1, min(config.training.validation_windows, len(dataset)) // batch)
-    return window_loader(dataset, StepSampler(len(dataset), batch, steps, seed=0))
-
-
-def _action_scale(dataset: WindowDataset) -> np.ndarray:
-    """Standard deviation of continuous controls over the training windows' rows; 1 for binary ones."""
-    rows = np.unique(dataset.starts[:, None] + np.arange(dataset.encoding.frameskip))
-    spread = dataset.actions_at(rows).std(0)
-    binary = dataset.encoding.vocabulary.binary
-    return np.where(binary | (spread == 0), 1.0, spread).astype(np.float32)
 
 
 def _precision(name: str) -> str:

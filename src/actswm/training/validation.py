@@ -7,9 +7,10 @@ from typing import Any
 
 import lightning as L
 import torch
-from torch.utils.data import DataLoader
 
 from ..model import WorldModel
+from ..model.distributed import mean_over_ranks
+from .data import WindowData
 from .module import TrainingModule
 
 Probe = Callable[[WorldModel], Mapping[str, float]]
@@ -19,8 +20,8 @@ Probe = Callable[[WorldModel], Mapping[str, float]]
 class Validation(L.Callback):
     """Every `every` steps and at the end, in evaluation mode; logged under `val/`."""
 
-    def __init__(self, loader: DataLoader, every: int, probes: Iterable[Probe] = ()) -> None:
-        self.loader = loader
+    def __init__(self, windows: WindowData, every: int, probes: Iterable[Probe] = ()) -> None:
+        self.windows = windows
         self.every = every
         self.probes = tuple(probes)
         self.latest: dict[str, float] = {}
@@ -42,13 +43,14 @@ class Validation(L.Callback):
         try:
             totals: dict[str, float] = {}
             batches = 0
-            for batch in self.loader:
+            for batch in self.windows.validation_loader():
                 batch = tuple(tensor.to(module.device) for tensor in batch)
                 losses = module.losses(batch, step=0)
                 for name, value in {"loss": losses.total, **losses.terms}.items():
                     totals[name] = totals.get(name, 0.0) + float(value)
                 batches += 1
-            figures = {name: total / max(1, batches) for name, total in totals.items()}
+            share = torch.tensor(list(totals.values())) / max(1, batches)  # of this rank's part of each batch
+            figures = dict(zip(totals, mean_over_ranks(share).tolist()))
             for probe in self.probes:
                 figures.update(probe(model))
             return figures

@@ -11,9 +11,12 @@ from actswm.games.episodes import RecordingPlan, record_episode
 
 
 @pytest.mark.parametrize("world", ["maze", "maps"])
-def test_a_demo_replays_the_same_actions_and_frames(world: str, tmp_path: Path):
+def test_a_demo_replays_the_same_actions_and_frames(
+    world: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)  # the engine has another working directory, but our path is ours
     plan = RecordingPlan(f"freedoom/{world}", size=(64, 64), episode_steps=200)
-    demo = tmp_path / "episode.lmp"
+    demo = "episode.lmp"
     game = plan.open_game()
     try:
         recorded = record_episode(game, plan, 0)

@@ -185,6 +185,7 @@ def test_death_and_kills_are_events():
             if terminated:
                 break
         assert names[-1] == "death" and names.count("death") == 1
+        assert game.step(KEYS14.noop())[2] and game.step(KEYS14.noop())[4]["events"] == []
         _, info = game.reset(seed=3)
         assert info["events"] == [] and info["telemetry"]["health"] == 100
     finally:
@@ -201,6 +202,19 @@ def test_a_killed_engine_says_so_and_the_next_reset_works():
                 game.step(KEYS14.noop())
         with pytest.raises(UserError, match="reset"):
             game.step(KEYS14.noop())
+        after, _ = game.reset(seed=1)
+        assert np.array_equal(before, after)
+    finally:
+        game.close()
+
+
+@pytest.mark.parametrize("world", ["room", "maps"])
+def test_an_engine_killed_between_episodes_is_replaced_by_the_next_reset(world: str):
+    game = make_game(f"freedoom/{world}", size=(16, 16))
+    try:
+        before, _ = game.reset(seed=1)
+        game.reset(seed=2)
+        os.kill(int((game._engine.folder / "engine.pid").read_text()), signal.SIGKILL)
         after, _ = game.reset(seed=1)
         assert np.array_equal(before, after)
     finally:

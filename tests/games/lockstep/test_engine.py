@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from actswm.controls import KEYS14
+from actswm.controls import KEYS14, MINECRAFT
 from actswm.games.guard import EngineDied
 from actswm.games.minetest.game import MinetestGame
 
@@ -126,3 +126,24 @@ def test_two_engines_side_by_side_do_not_meet() -> None:
     for thread in threads:
         thread.join()
     assert poses["W"] > 0.5 and poses["S"] < -0.5
+
+
+def test_a_step_that_was_interrupted_does_not_shift_later_ones() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with contextlib.closing(MinetestGame("arena", size=(64, 64), vocabulary="minecraft")) as game:
+        game.reset(seed=0)
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    game.step(MINECRAFT.noop())
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        for turn in (10.0, -10.0, 5.0):
+            yaw = game.step(MINECRAFT.noop())[4]["telemetry"]["yaw"]
+            told = game.step(MINECRAFT.action(values={"yaw": turn}))[4]["telemetry"]["yaw"]
+            assert (told - yaw + 180) % 360 - 180 == pytest.approx(turn, abs=0.06)

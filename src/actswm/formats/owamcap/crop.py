@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import orjson
 from mcap.reader import make_reader
-from mcap.writer import Writer
 
 from ..keymap import MOUSE_BUTTONS
 from ..video import MS, NS, VideoWriter, decode
 from . import messages
+from .log import MessageLog
 from .recording import Kind, Recording, read_recording
 from .timeline import held_spans
 
@@ -59,19 +57,7 @@ def _crop_log(recording: Recording, times: list[int], shape: tuple[int, int], vi
     path = video.with_suffix(".mcap")
     partial = path.with_name(f".{path.name}.partial")
     with recording.path.open("rb") as source, partial.open("wb") as target:
-        writer = Writer(target)
-        writer.start(profile=messages.PROFILE, library=messages.library())
-        channels = {
-            topic: writer.register_channel(topic, "json", writer.register_schema(name, "jsonschema", schema))
-            for topic, (name, schema) in messages.SCHEMAS.items()
-        }
-
-        def write(topic: str, time_ns: int, message: dict[str, Any]) -> None:
-            writer.add_message(channels[topic], time_ns, orjson.dumps(message), time_ns)
-
-        if recording.key_map:
-            key_map = orjson.dumps(recording.key_map.to_json()).decode()
-            writer.add_metadata(messages.METADATA, {"key_map": key_map})
+        log = MessageLog(target, recording.key_map)
         size = [shape[1], shape[0]]
         for pts_ns in times:
             reference = {"uri": video.name, "pts_ns": (pts_ns - times[0]) // MS * MS}
@@ -81,18 +67,15 @@ def _crop_log(recording: Recording, times: list[int], shape: tuple[int, int], vi
                 "shape": size,
                 "media_ref": reference,
             }
-            write(messages.SCREEN, pts_ns + offset_ns, screen)
+            log.write(messages.SCREEN, pts_ns + offset_ns, screen)
         keys, buttons = _held(recording, start_ns)
-        write(messages.KEYBOARD_STATE, start_ns, {"buttons": keys})
-        write(
-            messages.MOUSE_STATE, start_ns, {"x": 0, "y": 0, "buttons": [MOUSE_BUTTONS[b] for b in buttons]}
-        )
+        log.write(messages.KEYBOARD_STATE, start_ns, {"buttons": keys})
+        names = [MOUSE_BUTTONS[button] for button in buttons]
+        log.write(messages.MOUSE_STATE, start_ns, {"x": 0, "y": 0, "buttons": names})
         for _, channel, message in make_reader(source).iter_messages(start_time=start_ns, end_time=end_ns):
-            if channel.topic in channels and channel.topic != messages.SCREEN:
-                writer.add_message(
-                    channels[channel.topic], message.log_time, message.data, message.publish_time
-                )
-        writer.finish()
+            if channel.topic in messages.SCHEMAS and channel.topic != messages.SCREEN:
+                log.write(channel.topic, message.log_time, message.data)
+        log.finish()
     partial.replace(path)
     return path
 

@@ -6,7 +6,7 @@ Messages are read as plain JSON, so every schema version opens: `media_ref{uri, 
 
 from __future__ import annotations
 
-import struct
+import os
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ from urllib.parse import unquote, urlparse
 
 import numpy as np
 import orjson
-from mcap.exceptions import McapError
 from mcap.records import Channel, Message, Metadata
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
-from zstandard import ZstdError
 
 from ...errors import UserError
 from ..keymap import MOUSE_BUTTONS, KeyMap
 from . import messages
+
+_FAR_FUTURE = 2**63
 
 
 class Kind(IntEnum):
@@ -72,7 +72,8 @@ def read_recording(path: Path) -> Recording:
     """Read `<stem>.mcap` and find its video beside it."""
     if not path.is_file():
         raise UserError(f"{path}: no such recording")
-    if path.stat().st_size == 0:
+    size = path.stat().st_size
+    if size == 0:
         raise UserError(f"{path}: the file is empty; copy the recording again")
     columns = _Columns()
     key_map: KeyMap | None = None
@@ -80,14 +81,16 @@ def read_recording(path: Path) -> Recording:
     try:
         with path.open("rb") as file:
             # In file order and one chunk at a time: a seeking reader holds an index of every message.
-            for record in StreamReader(file, validate_crcs=True).records:
+            for record in StreamReader(file, validate_crcs=True, record_size_limit=size).records:
                 if isinstance(record, Message):
                     columns.take(topics[record.channel_id], record.log_time, record.data)
                 elif isinstance(record, Channel):
                     topics[record.id] = record.topic
                 elif isinstance(record, Metadata) and record.name == messages.METADATA:
                     key_map = KeyMap.from_json(orjson.loads(record.metadata["key_map"]), str(path))
-    except (McapError, struct.error, ValueError, KeyError, ZstdError, OSError) as error:
+    except UserError:
+        raise
+    except Exception as error:  # the MCAP reader raises anything at all on damaged bytes
         raise UserError(
             f"{path}: not a complete MCAP file ({type(error).__name__}); it is truncated or damaged, copy it again"
         ) from None
@@ -121,6 +124,8 @@ class _Columns:
         handler = _HANDLERS.get(topic)
         if handler is None:
             return
+        if time_ns >= _FAR_FUTURE:
+            raise ValueError("a log time beyond the year 2262")
         latest = self.latest.get(topic, time_ns)
         if time_ns < latest:
             self.backwards.append((time_ns, latest))
@@ -152,7 +157,7 @@ class _Columns:
 def _screen(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None:
     reference = message.get("media_ref")
     uri, pts = (reference["uri"], reference["pts_ns"]) if reference else (message["path"], message["pts"])
-    if not isinstance(pts, int):
+    if not isinstance(pts, int) or not 0 <= pts < _FAR_FUTURE:
         raise TypeError("a screen message without a video timestamp")
     columns.uris.add(uri)
     columns.screen_log.append(time_ns)
@@ -230,7 +235,8 @@ def _video_beside(path: Path, uris: set[str]) -> Path:
         raise UserError(f"{path}: the video is {uri[:60]!r}, but only a file beside the recording is read")
     folder = path.parent.resolve()
     name = unquote(parsed.path) if parsed.scheme == "file" else uri
-    video = (folder / name).resolve()
+    # By name, not by what links point to: download caches keep recordings as links to a store elsewhere.
+    video = Path(os.path.normpath(folder / name))
     if not video.is_relative_to(folder):
         raise UserError(f"{path}: the video path {uri!r} leads out of the recording's folder; refused")
     if not video.is_file():

@@ -10,8 +10,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
-import orjson
-from mcap.writer import Writer
 from numpy.typing import NDArray
 
 from ...controls import Vocabulary
@@ -19,6 +17,7 @@ from ...errors import UserError
 from ..keymap import DEFAULT_KEYS, MOUSE_BUTTONS, KeyMap
 from ..video import MS, NS, VideoWriter
 from . import messages
+from .log import MessageLog
 
 TURN_COUNTS = 20
 """Mouse counts a frame of a pressed Turn or Look: clearly more than the 3 px that readers ask for."""
@@ -64,15 +63,7 @@ class OwamcapWriter:
         self.mcap_path.parent.mkdir(parents=True, exist_ok=True)
         self._video = VideoWriter(self._partial[self.video_path], height=height, width=width, fps=self._fps)
         self._file = self._partial[self.mcap_path].open("wb")
-        self._mcap = Writer(self._file)
-        self._mcap.start(profile=messages.PROFILE, library=messages.library())
-        self._mcap.add_metadata(messages.METADATA, {"key_map": orjson.dumps(key_map.to_json()).decode()})
-        self._channels = {
-            topic: self._mcap.register_channel(
-                topic, "json", self._mcap.register_schema(name, "jsonschema", schema)
-            )
-            for topic, (name, schema) in messages.SCHEMAS.items()
-        }
+        self._log = MessageLog(self._file, key_map)
         self._open = True
 
     def add(self, frame_rgb: NDArray[np.uint8], action: NDArray[Any], events: Iterable[str] = ()) -> None:
@@ -85,10 +76,10 @@ class OwamcapWriter:
         shape = [self._shape[1], self._shape[0]]
         reference = {"uri": self.video_path.name, "pts_ns": pts_ns}
         screen = {"utc_ns": now, "source_shape": shape, "shape": shape, "media_ref": reference}
-        self._write(messages.SCREEN, now, screen)
+        self._log.write(messages.SCREEN, now, screen)
         self._write_inputs(now, np.asarray(action, np.float64))
         for name in events:
-            self._write(messages.EVENT, now, {"name": name})
+            self._log.write(messages.EVENT, now, {"name": name})
         if pts_ns >= self._next_state_ns:
             self._write_state(now)
             self._next_state_ns = pts_ns + STATE_EVERY_NS
@@ -106,7 +97,7 @@ class OwamcapWriter:
         if not self._open:
             return
         self._open = False
-        self._mcap.finish()
+        self._log.finish()
         self._file.close()
         self._video.close()
         for final, partial in self._partial.items():
@@ -133,9 +124,6 @@ class OwamcapWriter:
         milliseconds = Fraction(frame * 1000) / self._fps + Fraction(1, 2)
         return int(milliseconds) * MS + self._gap_ns
 
-    def _write(self, topic: str, now: int, message: dict[str, Any]) -> None:
-        self._mcap.add_message(self._channels[topic], now, orjson.dumps(message), now)
-
     def _write_inputs(self, now: int, action: NDArray[np.float64]) -> None:
         flags = 0
         for index, (is_mouse, code) in self.key_map.first_input.items():
@@ -146,13 +134,13 @@ class OwamcapWriter:
             if is_mouse:
                 flags |= (1 if down else 2) << (2 * code)
             else:
-                self._write(
+                self._log.write(
                     messages.KEYBOARD, now, {"event_type": "press" if down else "release", "vk": code}
                 )
         x, y = self._counts(action, "x"), self._counts(action, "y")
         if x or y or flags:
             raw = {"last_x": x, "last_y": y, "us_flags": 0, "button_flags": flags, "button_data": 0}
-            self._write(messages.RAW_MOUSE, now, raw)
+            self._log.write(messages.RAW_MOUSE, now, raw)
 
     def _counts(self, action: NDArray[np.float64], axis: str) -> int:
         total = 0.0
@@ -167,7 +155,7 @@ class OwamcapWriter:
         keys = [code for is_mouse, code in down if not is_mouse]
         buttons = [MOUSE_BUTTONS[code] for is_mouse, code in down if is_mouse]
         height, width = self._shape
-        self._write(messages.KEYBOARD_STATE, now, {"buttons": keys})
-        self._write(messages.MOUSE_STATE, now, {"x": width // 2, "y": height // 2, "buttons": buttons})
+        self._log.write(messages.KEYBOARD_STATE, now, {"buttons": keys})
+        self._log.write(messages.MOUSE_STATE, now, {"x": width // 2, "y": height // 2, "buttons": buttons})
         window = {"title": "actswm", "rect": [0, 0, width, height], "hWnd": 0}
-        self._write(messages.WINDOW, now, window)
+        self._log.write(messages.WINDOW, now, window)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ...errors import UserError
@@ -111,12 +112,18 @@ def build_pk3(path: Path, parts: Sequence[str]) -> None:
         archive.writestr("KEYCONF", (texts / "KEYCONF").read_text())
 
 
-def _start(settings: EngineSettings, folder: Path) -> vizdoom.DoomGame:
+def import_vizdoom() -> ModuleType:
+    """The engine's Python package."""
     try:
         import vizdoom
     except ImportError as error:
         raise UserError(f"Freedoom needs ViZDoom ({error}); run: pip install vizdoom") from None
-    package = Path(vizdoom.__file__).parent
+    return vizdoom
+
+
+def _start(settings: EngineSettings, folder: Path) -> vizdoom.DoomGame:
+    vizdoom = import_vizdoom()
+    package = Path(str(vizdoom.__file__)).parent
     launcher = folder / "launch"
     launcher.write_text(
         LAUNCHER.format(folder=shlex.quote(str(folder)), engine=shlex.quote(str(package / "vizdoom")))

@@ -19,7 +19,7 @@ from ...game import Frame
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space
-from .engine import VARIABLES, Engine, EngineSettings, screen_resolution
+from .engine import VARIABLES, Engine, EngineSettings, import_vizdoom, screen_resolution
 from .start import start_actions
 from .worlds import WEAPON, WORLDS
 
@@ -89,18 +89,20 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         self._frame: Frame = np.zeros((*size, 3), np.uint8)
         self._telemetry: dict[str, float] = {}
         self._kills = 0.0
+        self._over = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Frame, dict[str, Any]]:
         seed = self._seeds.choose(seed, self.np_random)
         super().reset(seed=seed)
-        doom = self._level(seed)
-        with self._watched():
-            doom.set_seed(seed)
-            doom.new_episode(str((options or {}).get("demo", "")))
-        self._kills = 0.0
-        self._advance(start_actions(self.world.start, seed) > 0.5)
+        demo = (options or {}).get("demo")
+        # The engine has its own working directory.
+        demo = str(Path(demo).resolve()) if demo else ""
+        try:
+            self._begin(seed, demo)
+        except EngineDied:  # since the last step; a new one does
+            self._begin(seed, demo)
         info = self._observe()
         return self._frame, {**info, "seed": seed}
 
@@ -117,9 +119,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         """Play the `.lmp` demo of an episode that was recorded in this world with `seed`; ends the current one."""
         if not Path(path).is_file():
             raise UserError(f"{path}: no such demo file")
-        doom = self._level(seed)
         frames, actions = [], []
         with self._watched():
+            doom = self._level(seed)
             doom.replay_episode(str(Path(path).resolve()))
             for _ in start_actions(self.world.start, seed):
                 doom.advance_action(1, True)
@@ -140,6 +142,15 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+    def _begin(self, seed: int, demo: str) -> None:
+        """Start an episode and go to its start."""
+        with self._watched():
+            doom = self._level(seed)
+            doom.set_seed(seed)
+            doom.new_episode(demo)
+        self._kills, self._over = 0.0, False
+        self._advance(start_actions(self.world.start, seed) > 0.5)
 
     def _level(self, seed: int) -> vizdoom.DoomGame:
         """The engine, running, with the seed's map chosen."""
@@ -180,10 +191,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             frame: Any = cv2.resize(screen, (width, height), interpolation=cv2.INTER_AREA)
             self._frame = frame
             self._telemetry = dict(zip(VARIABLES, variables.tolist()))
-        elif doom.is_player_dead():
-            events.append({"name": "death"})
-        else:
-            events.append({"name": "exit"})
+        elif not self._over:
+            self._over = True
+            events.append({"name": "death" if doom.is_player_dead() else "exit"})
         for _ in range(round(self._telemetry["kills"] - self._kills)):
             events.append({"name": "kill"})
         self._kills = self._telemetry["kills"]
@@ -192,8 +202,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """Name a dead engine, clean up after it, and let the next `reset` start a new one."""
-        import vizdoom
-
+        vizdoom = import_vizdoom()
         try:
             yield
         except (vizdoom.ViZDoomErrorException, vizdoom.ViZDoomUnexpectedExitException) as error:

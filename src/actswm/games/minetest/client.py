@@ -17,24 +17,16 @@ from .settings import configuration, write_world
 from .world import World
 
 TELEMETRY = (
-    "x",
-    "y",
-    "z",
-    "yaw",
-    "pitch",
-    "health",
-    "breath",
-    "slot",
-    "velocity_x",
-    "velocity_y",
-    "velocity_z",
-)
+    "x", "y", "z", "yaw", "pitch", "health", "breath", "slot", "velocity_x", "velocity_y", "velocity_z",
+)  # fmt: skip
 """In the order in which the mod writes it; angles in degrees, right and down positive."""
 STEP_NS = 50_000_000
-BOOT_TRIES = 4
+BOOT_TRIES = 3
+REAL_PAUSE = 0.002
+"""Seconds between two steps of a reset: the map generator works in real time."""
 SETTLE_STEPS = 200
 """Raw steps after a reset in which the picture has to come to rest."""
-SETTLE_REST = 10
+SETTLE_REST = 12
 SETTLE_TOLERANCE = 24
 """Sky and water shimmer by less."""
 
@@ -72,7 +64,7 @@ class Client:
             {"LC_ALL": "C"},
         )
         self.engine.await_boot(lambda: any(event["name"] == "join" for event in self.engine.gate.events()))
-        # The world is there for the server; the client still loads textures until it draws its frames in a row.
+        # The server knows the player; the client may still be loading, and draws its first frames after that.
         frames = self.engine.gate.frames
         self.engine.await_boot(lambda: self.engine.gate.frames > frames + 10)
         self.engine.lock(STEP_NS)
@@ -100,7 +92,7 @@ class Client:
                 raise EngineDied(
                     f"{self.engine.name}: the world was not generated in 60 s; call reset() again"
                 )
-            time.sleep(0.002)  # the generator works in real time
+            time.sleep(REAL_PAUSE)
         self._settle()
 
     def _settle(self) -> None:
@@ -108,6 +100,7 @@ class Client:
         last, resting = self.frame(), 0
         for _ in range(SETTLE_STEPS):
             self.step([], (0, 0))
+            time.sleep(REAL_PAUSE)
             frame = self.frame()
             changed = np.abs(frame.astype(np.int16) - last).max(2) > SETTLE_TOLERANCE
             resting = resting + 1 if changed.mean() < 0.01 else 0

@@ -49,7 +49,7 @@ def configuration(size: tuple[int, int], world: World) -> str:
         "screen_w": width, "screen_h": height, "fullscreen": False, "vsync": False, "autosave_screensize": False,
         "fps_max": 1000, "fps_max_unfocused": 1000, "pause_on_lost_focus": False,
         "enable_shaders": False, "enable_sound": False, "smooth_lighting": True, "enable_clouds": False,
-        "enable_particles": False, "viewing_range": 40, "fov": FIELD_OF_VIEW, "mip_map": False,
+        "enable_particles": False, "viewing_range": 32, "fov": FIELD_OF_VIEW, "mip_map": False,
         "view_bobbing_amount": 0, "fall_bobbing_amount": 0, "arm_inertia": False, "show_debug": False,
         "hud_scaling": 0.5, "enable_minimap": False, "mouse_sensitivity": f"{sensitivity:.8f}",
         "mg_name": world.generator["mg_name"], "static_spawnpoint": "0,30,0",

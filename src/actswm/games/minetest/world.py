@@ -45,7 +45,7 @@ class Start:
     """Selected hotbar slot, from 1."""
     boxes: tuple[Box, ...] = ()
     """Nodes to set before the player arrives, later boxes over earlier ones."""
-    radius: int = 48
+    radius: int = 40
     """How far around the player the world is generated."""
 
     def command(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,11 +32,18 @@ class TaskCheck:
     """Mean chunks the expert took where it succeeded."""
 
 
-def play(game: Game, task: Task, start: Start, policy: Expert) -> int | None:
-    """Chunks until success, or None when the budget of executed chunks is used up or the player died."""
+def play(
+    game: Game, task: Task, start: Start, policy: Expert, stop: threading.Event | None = None
+) -> int | None:
+    """Chunks until success, or None when the budget of executed chunks is used up or the player died.
+
+    An episode also ends, unsolved, when somebody sets `stop`.
+    """
     frame, info = game.reset(**start)
     infos = [info]
     for chunk in range(task.env_budget):
+        if stop is not None and stop.is_set():
+            return None
         for _ in range(RAW_STEPS):
             frame, _, terminated, truncated, info = game.step(policy.act(frame, info))
             infos.append(info)
@@ -60,6 +68,7 @@ def check_tasks(
         for who in ("expert", "random")
     ]
     with contextlib.ExitStack() as stack, ThreadPoolExecutor(workers) as pool:
+        stop = threading.Event()
         games: queue.SimpleQueue[dict[str, Game]] = queue.SimpleQueue()
         for _ in range(workers):
             games.put({})
@@ -80,7 +89,7 @@ def check_tasks(
                         load_library(task.library), np.random.default_rng([RANDOM_SEED, index])
                     )
                 )
-                chunks = play(own[kind], task, start, policy)
+                chunks = play(own[kind], task, start, policy, stop)
             finally:
                 games.put(own)
             if progress:
@@ -90,7 +99,8 @@ def check_tasks(
         futures = [pool.submit(run, job) for job in jobs]
         try:
             results = [future.result() for future in futures]
-        except BaseException:
+        except BaseException:  # Ctrl+C, or an engine that cannot start: do not play the rest
+            stop.set()
             for future in futures:
                 future.cancel()
             raise

@@ -20,7 +20,7 @@ NEAR = 48.0
 FACING = 25.0
 """Degrees between the two headings."""
 BUDGET = 20
-"""Chunks; the longest reference has 16."""
+"""Chunks; the longest reference has 17."""
 
 
 def make_task(task: str) -> Task:

@@ -23,7 +23,8 @@ RUNS = 21
 """20 evaluated starts and one outside."""
 WALKS = ("forward", "forward", "forward left", "forward right", "left", "right")
 TURNS = ("turn left", "turn right")
-REST = ("wait", "wait")
+REST = ("wait",) * 5
+"""Until a runner has come to rest: the end of a run is a place where one stays."""
 MIN_DISTANCE = 150.0
 """Between start and end, in map units; the player is 32 wide."""
 MIN_TURN = 40.0
@@ -61,10 +62,10 @@ def draw_script(seed: int) -> tuple[str, ...]:
     """The chunks that a seed stands for: turn for some, then walk for some, a few times, and rest."""
     rng = np.random.default_rng(seed)
     chunks: list[str] = []
-    while len(chunks) < 10:
+    while len(chunks) < 9:
         chunks += [str(rng.choice(TURNS))] * int(rng.integers(1, 4))
         chunks += [str(rng.choice(WALKS))] * int(rng.integers(2, 5))
-    return (*chunks[:14], *REST)
+    return (*chunks[:12], *REST)
 
 
 def load_runs(world: str) -> tuple[ReferenceRun, ...]:

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Literal, TypeVar
 
-from ..errors import UserError
+from .errors import UserError
 
 ExecutorKind = Literal["processes", "ray"]
 T = TypeVar("T")

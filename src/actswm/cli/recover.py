@@ -1,0 +1,114 @@
+"""`actswm recover`: which actions explain a recording, and do they agree with what was pressed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
+ELITES = typer.Option(128, help="Best candidates to which the next iteration is fitted.")
+ITERATIONS = typer.Option(8, help="Iterations of a search.")
+METHOD = typer.Option("cem", "--search", help="cem (the paper's), or pool: try every observed action once.")
+WINDOW = typer.Option(4, help="Steps that --target joint searches at once.")
+
+
+def recover(
+    checkpoints: list[Path] = typer.Argument(help="Folders of saved models, compared on the same windows."),
+    data: Path = typer.Option(..., "--data", help="Dataset file with recorded actions."),
+    windows: int = typer.Option(15, help="How many windows."),
+    steps: int = typer.Option(32, help="Model steps to recover in each; the target frame lies at their end."),
+    target: str = typer.Option(
+        "far", help="far (the paper's), every-step (each step's own frame), or joint (some steps at once)."
+    ),
+    method: str = METHOD,
+    joint_window: int = WINDOW,
+    human_guide: bool = typer.Option(
+        False, "--human-guide", help="Start from the training split's actions (default)."
+    ),
+    gt_dist: bool = typer.Option(False, "--gt-dist", help="Start from the window's own actions: an oracle."),
+    zero_init: bool = typer.Option(False, "--zero-init", help="Start from no-op."),
+    img_size: int = typer.Option(
+        None, help="Demand this input resolution; frames are resized to the model's."
+    ),
+    candidates: int = CANDIDATES,
+    elites: int = ELITES,
+    iterations: int = ITERATIONS,
+    split: str = typer.Option("test", help="Episodes the windows come from."),
+    validity: str = typer.Option("strict", help="strict, or endpoints (Appendix D to the letter)."),
+    seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
+    idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
+    picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),
+    picture_window: int = typer.Option(0, min=0, help="Which window the picture shows."),
+    json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
+) -> None:
+    """Recover the actions of recorded windows and compare them with what was really pressed.
+
+    Example: actswm recover runs/room/model --data room.h5 --target every-step --picture roll.png
+    """
+    from ..errors import UserError
+    from ..recovery.baselines import blind_baselines
+    from ..recovery.idm import InverseDynamics
+    from ..recovery.metrics import score
+    from ..recovery.prior import training_prior
+    from ..recovery.protocol import RecoveryOptions, run_protocol
+    from ..recovery.search import SearchSettings
+    from ..recovery.windows import sample_windows, truth_of
+    from .checkpoints import load_checkpoints
+    from .recovery_tables import figures, show
+    from .results import progress, save_result
+
+    options = RecoveryOptions(
+        SearchSettings(candidates, elites, iterations),
+        method,  # type: ignore[arg-type]  # checked by the class
+        target,  # type: ignore[arg-type]
+        joint_window,
+        _guide(human_guide, gt_dist, zero_init),  # type: ignore[arg-type]
+        seed,
+    )
+    models = {checkpoint.name: checkpoint.model for checkpoint in load_checkpoints(checkpoints)}
+    first = next(iter(models.values()))
+    for name, model in models.items():
+        if img_size and model.config.image_size != img_size:
+            raise UserError(f"{name}: takes {model.config.image_size} px frames, not --img-size {img_size}")
+    sample = sample_windows(
+        data,
+        windows,
+        steps=steps,
+        frameskip=first.encoding.frameskip,
+        split=split,
+        seed=seed,
+        validity=validity,  # type: ignore[arg-type]
+    )
+    if picture_window >= len(sample):
+        raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
+    direct = InverseDynamics.load(idm) if idm else None
+    truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
+    recoveries = {}
+    for name, model in models.items():
+        with progress(name, len(sample)) as move:
+            recoveries[name] = run_protocol(model, sample, truth, prior, options, move)
+    guesses = {name: recovery.actions for name, recovery in recoveries.items()}
+    if direct:
+        guesses["idm"] = direct.predict(sample)
+    guesses |= blind_baselines(truth, prior, seed)
+    vocabulary = first.encoding.vocabulary
+    scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
+    show(recoveries, scores, options, len(sample), prior.origin)
+    if picture:
+        from ..report.piano_roll import write_piano_roll
+
+        name, recovery = next(iter(recoveries.items()))
+        chosen = (truth.actions[picture_window], recovery.actions[picture_window])
+        row = int(sample.rows[picture_window])
+        write_piano_roll(picture, vocabulary.names, *chosen, title=f"{name}, {target}, {data.name} row {row}")
+        typer.echo(f"piano roll: {picture}")
+    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist()))
+
+
+def _guide(human: bool, oracle: bool, zero: bool) -> str:
+    from ..errors import UserError
+
+    if human + oracle + zero > 1:
+        raise UserError("choose one of --human-guide, --gt-dist and --zero-init")
+    return "gt-dist" if oracle else "zero-init" if zero else "human-guide"

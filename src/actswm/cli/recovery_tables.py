@@ -1,0 +1,98 @@
+"""Recovery results as tables for the terminal and as JSON."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..recovery.metrics import Scores
+    from ..recovery.protocol import Recovery, RecoveryOptions
+
+
+def show(
+    recoveries: dict[str, Recovery],
+    scores: dict[str, Scores],
+    options: RecoveryOptions,
+    windows: int,
+    origin: str,
+) -> None:
+    guide = (
+        "ORACLE: each window's own actions" if options.guide == "gt-dist" else f"{options.guide} ({origin})"
+    )
+    typer.echo(f"{windows} windows, target {options.target}, search {options.method}, {guide}")
+    table(scores, recoveries)
+    for name, recovery in recoveries.items():
+        control_table(name, scores[name])
+        if recovery.verdict:
+            typer.echo(f"{name}: {recovery.verdict}")
+
+
+def table(scores: dict[str, Scores], recoveries: dict[str, Recovery]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = Table(
+        "method", "gap", "relative", "gap of random search", "key acc.", "active acc.", "balanced", "F1"
+    )
+    for name, one in scores.items():
+        found = recoveries.get(name)
+        gaps = (found.gap, found.relative_gap, found.random_search_gap) if found else ("", "", "")
+        figures = (*gaps, one.key_accuracy, one.active_accuracy, one.balanced_accuracy, one.f1)
+        rows.add_row(name, *(str(figure) for figure in figures))
+    _wide(Console()).print(rows)
+
+
+def control_table(name: str, scores: Scores) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = Table("control", "pressed", "precision", "recall", "F1", "balanced", title=name)
+    for control in scores.controls:
+        if control.pressed_share:
+            figures = (control.precision, control.recall, control.f1, control.balanced_accuracy)
+            rows.add_row(control.name, f"{control.pressed_share:.1%}", *(str(figure) for figure in figures))
+    for camera, error in scores.camera_error.items():
+        rows.add_row(camera, "", f"mean absolute error {error}")
+    _wide(Console()).print(rows)
+
+
+def _wide(console: Any) -> Any:
+    """Tables keep their figures whole where the output is a file or a pipe."""
+    if not console.is_terminal:
+        console.width = 220
+    return console
+
+
+def figures(
+    recoveries: dict[str, Recovery],
+    scores: dict[str, Scores],
+    options: RecoveryOptions,
+    data: Path,
+    rows: list[int],
+) -> dict[str, object]:
+    costs = {
+        name: {
+            "gap": asdict(found.gap),
+            "relative_gap": asdict(found.relative_gap),
+            "random_search_gap": asdict(found.random_search_gap),
+            "mean_cost": float(found.cem.mean()),
+            "mean_random_cost": float(found.random.mean()),
+            "mean_confidence": float(found.confidence.mean()),
+            "verdict": found.verdict,
+        }
+        for name, found in recoveries.items()
+    }
+    return {
+        "command": shlex.join(["actswm", *sys.argv[1:]]),
+        "data": data.name,
+        "window_rows": rows,
+        "options": asdict(options),
+        "costs": costs,
+        "scores": {name: asdict(one) for name, one in scores.items()},
+    }

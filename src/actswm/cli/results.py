@@ -1,0 +1,72 @@
+"""How commands leave their results: progress, JSON, CSV, and a check against stored figures."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ..intervals import Estimate
+
+from .bars import bars
+from .bench import write_json
+
+
+@contextmanager
+def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """One bar; yields what to tell the number of things done."""
+    with bars() as move:
+        yield lambda done: move(label, done, total)
+
+
+def short(estimate: Estimate) -> str:
+    """Mean and half the interval's width, narrow enough for a terminal's table."""
+    if math.isnan(estimate.mean):
+        return "-"
+    return f"{estimate.mean:.3f} ±{(estimate.high - estimate.low) / 2:.3f}"
+
+
+def as_json(tree: Any) -> Any:
+    """NaN has no place in JSON: null."""
+    if isinstance(tree, dict):
+        return {key: as_json(value) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [as_json(value) for value in tree]
+    if isinstance(tree, float):
+        return round(tree, 6) if math.isfinite(tree) else None
+    return str(tree) if isinstance(tree, Path) else tree
+
+
+def save_result(json_file: Path | None, result: dict[str, Any]) -> None:
+    if json_file:
+        write_json(json_file, as_json(result))
+
+
+def save_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    """Write to a temporary name, then rename."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    os.replace(temporary, path)
+
+
+def require_expected(expect: Path | None, result: dict[str, Any], tolerance: float) -> None:
+    """Exit with 1 and name the figures that did not come out again."""
+    if expect is None:
+        return
+    from ..diagnosis.reproduction import differences, read_expected
+
+    wrong = differences(read_expected(expect), as_json(result), tolerance)
+    for difference in wrong[:20]:
+        typer.echo(str(difference), err=True)
+    if wrong:
+        typer.echo(f"{len(wrong)} figures of {expect} do not come out again", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"all figures of {expect} come out again within {tolerance:g}")

@@ -1,0 +1,159 @@
+"""Counterfactual fidelity: is a prediction under other actions right about what those actions truly do?
+
+Every window has eight true futures (see `futures`), one of them recorded. With d the Euclidean distance of
+latents, at step k:
+
+- F: how often the prediction under an alternative's actions is closer to the alternative's true latent than
+  the prediction under the recorded actions is (ties count half);
+- skill: 1 - sum d^2(prediction, truth) / sum d^2(z_t, truth): 0 for copying the last context frame;
+- top-1: how often the true future nearest to a prediction, among the eight, is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..intervals import Estimate, bootstrap_ratio, bootstrap_steps
+from ..model import Context, WorldModel
+from .alternatives import KINDS
+from .futures import TrueFutures
+
+TIE = 1e-5
+"""Distances that differ by less than this share are equal: batched arithmetic is not exact."""
+
+
+@dataclass(frozen=True)
+class FidelityStep:
+    """Figures of one kind of alternative (`all`: every kind) at one step; NaN where there was no case.
+
+    `chance` is the top-1 share of a blind guess: more than 1/8 where futures look the same.
+    """
+
+    kind: str
+    step: int
+    cases: int
+    fidelity: Estimate
+    skill: Estimate
+    top1: Estimate
+    chance: float
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Per window, future and step, (N, 8, K) each; NaN where there is no case.
+
+    A future that has ended is no case. Where an alternative still looks exactly like the recorded future there
+    is nothing to tell apart: `closer` leaves it out, and top-1 counts equal-looking futures as one.
+    """
+
+    closer: NDArray[np.float64]
+    error: NDArray[np.float64]
+    copy_error: NDArray[np.float64]
+    hit: NDArray[np.float64]
+    chance: NDArray[np.float64]
+
+    def table(self) -> tuple[FidelityStep, ...]:
+        rows: list[FidelityStep] = []
+        for kind in ("all", *dict.fromkeys(KINDS)):
+            rows += self.of_kind(kind)
+        return tuple(rows)
+
+    def of_kind(self, kind: str) -> tuple[FidelityStep, ...]:
+        """Steps 1 .. K of a kind. `all`: F and skill of the seven alternatives, top-1 of all eight."""
+        mine = np.array([name == kind for name in KINDS])
+        asked = np.ones(len(KINDS), bool) if kind == "all" else mine
+        judged = np.array([name != "recorded" for name in KINDS]) if kind == "all" else mine
+        fidelity = bootstrap_ratio(*_sums(self.closer[:, judged]))
+        present = np.isfinite(self.error[:, judged])
+        error, copy = (np.nansum(e[:, judged], 1) for e in (self.error, self.copy_error))
+        skill = bootstrap_ratio(copy - error, copy)
+        top1 = bootstrap_ratio(*_sums(self.hit[:, asked]))
+        chance = bootstrap_steps(self.chance[:, asked].reshape(-1, self.chance.shape[2]))
+        return tuple(
+            FidelityStep(
+                kind,
+                k + 1,
+                int(present[..., k].sum()),
+                fidelity[k],
+                skill[k],
+                top1[k],
+                chance[k].mean,
+            )
+            for k in range(self.closer.shape[2])
+        )
+
+
+def _sums(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(N, futures, K) with NaN -> per window (N, K): sum of the present entries, and their number."""
+    return np.nansum(values, 1), np.isfinite(values).sum(1).astype(np.float64)
+
+
+@torch.no_grad()
+def counterfactual_fidelity(
+    model: WorldModel,
+    futures: TrueFutures,
+    batch: int = 16,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Fidelity:
+    """Roll every window out under its eight action sequences; `progress` hears the windows done."""
+    contexts = futures.sample.dataset(model, future=False)
+    frames = futures.frames(model.config.image_size)
+    count = len(KINDS)
+    parts: list[tuple[NDArray[np.float64], ...]] = []
+    for first in range(0, len(futures.raw), batch):
+        index = np.arange(first, min(first + batch, len(futures.raw)))
+        pixels, past = contexts.__getitems__(index.tolist())
+        context = Context(model.encode(pixels), past)
+        steps = torch.from_numpy(model.encoding.step_actions(futures.raw[index]))
+        predicted = model.rollout(context, steps)
+        seen, _ = frames.__getitems__(np.arange(index[0] * count, (index[-1] + 1) * count).tolist())
+        truth = model.encode(seen[:, 1:]).unflatten(0, (-1, count))
+        parts.append(
+            _judge(
+                predicted.double(),
+                truth.double(),
+                context.latents[:, -1].double(),
+                _looks_same(seen[:, 1:].unflatten(0, (-1, count)).numpy()),
+                futures.valid[index],
+            )
+        )
+        progress(int(index[-1]) + 1)
+    return Fidelity(*(np.concatenate(part) for part in zip(*parts)))
+
+
+def _judge(
+    predicted: Tensor, truth: Tensor, now: Tensor, same: NDArray[np.bool_], valid: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], ...]:
+    """Predictions and truths (B, 8, K, D), z_t (B, D), which futures look the same (B, 8, 8, K), and which
+    are still going on (B, 8, K) -> the arrays of `Fidelity`."""
+    # distance[b, i, j, k]: prediction i to truth j
+    distance = torch.linalg.vector_norm(predicted[:, :, None] - truth[:, None], dim=-1).numpy()
+    own = np.einsum("biik->bik", distance)
+    of_recorded = distance[:, 0]
+    tie = np.abs(own - of_recorded) <= TIE * (own + of_recorded)
+    closer = np.where(tie, 0.5, own < of_recorded)
+    copy = torch.linalg.vector_norm(now[:, None, None] - truth, dim=-1).numpy()
+    nearest = np.where(valid[:, None], distance, np.inf).argmin(2)
+    hit = np.take_along_axis(same, nearest[:, :, None], 2)[:, :, 0].astype(np.float64)
+    alike = (same & valid[:, None]).sum(2) / np.maximum(1, valid.sum(1))[:, None]
+    nothing = np.full_like(own, np.nan)
+    return (
+        np.where(valid & ~same[:, 0], closer, nothing),
+        np.where(valid, own**2, nothing),
+        np.where(valid, copy**2, nothing),
+        np.where(valid, hit, nothing),
+        np.where(valid, alike, nothing),
+    )
+
+
+def _looks_same(frames: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Frames (B, 8, K, h, w, 3) -> (B, 8, 8, K): are futures i and j equal at step k, byte for byte?"""
+    flat = frames.reshape(-1, *frames.shape[3:])
+    digest = np.array([hash(frame.tobytes()) for frame in flat]).reshape(frames.shape[:3])
+    return digest[:, :, None] == digest[:, None]

@@ -1,0 +1,79 @@
+"""Train the inverse-dynamics baseline on the same training split as the world models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data.loader import StepSampler, WindowDataset, window_loader
+from ..errors import UserError
+from .idm import IdmConfig, InverseDynamics
+from .metrics import Scores, score
+from .prior import training_prior
+
+_HELD_OUT = 1024
+
+
+@dataclass(frozen=True)
+class IdmTraining:
+    steps: int = 2000
+    batch: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    seed: int = 3072
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.batch < 1:
+            raise UserError(f"training needs steps and a batch, not {self.steps} and {self.batch}")
+
+
+def train_idm(
+    data: Path,
+    config: IdmConfig,
+    training: IdmTraining,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> tuple[InverseDynamics, Scores]:
+    """The trained model and its scores on pairs of the validation split; `progress` hears step and loss."""
+    encoding = config.encoding
+    shape = WindowShape(2, encoding.frameskip)
+    with DatasetFile(data) as file:
+        split = split_episodes(file.num_episodes, training.seed)
+        train_starts, held_out_starts = (
+            starts_in(file, shape, part) for part in (split.train, split.validation)
+        )
+    torch.manual_seed(training.seed)
+    model = InverseDynamics(config).train()
+    binary = torch.from_numpy(encoding.vocabulary.binary)
+    spread = torch.from_numpy(training_prior(data, encoding, training.seed).std)
+    model.scale.copy_(torch.where(binary | (spread == 0), 1.0, spread))
+    pairs = WindowDataset(data, encoding, 2, train_starts, config.image_size)
+    loader = window_loader(pairs, StepSampler(len(pairs), training.batch, training.steps, training.seed))
+    optimizer = torch.optim.AdamW(
+        model.parameters(), training.learning_rate, weight_decay=training.weight_decay
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, training.learning_rate, training.steps)
+    for step, (pixels, actions) in enumerate(loader, 1):
+        out, true = model(pixels), actions[:, -1]
+        wrong_keys = F.binary_cross_entropy_with_logits(out, (true > 0.5).float(), reduction="none")
+        wrong_camera = (out - true / model.scale).square()
+        loss = torch.where(binary, wrong_keys, wrong_camera).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        progress(step, float(loss.detach()))
+    return model.eval(), _validate(model, data, held_out_starts)
+
+
+def _validate(model: InverseDynamics, data: Path, starts: np.ndarray) -> Scores:
+    chosen = np.random.default_rng(0).choice(starts, min(_HELD_OUT, len(starts)), replace=False)
+    dataset = WindowDataset(data, model.encoding, 2, chosen, model.config.image_size)
+    pixels, actions = dataset.__getitems__(range(len(dataset)))
+    predicted = torch.cat([model.actions(part) for part in pixels.split(64)])
+    return score(predicted[:, None].numpy(), actions[:, -1:].numpy(), model.encoding.vocabulary)

@@ -1,0 +1,136 @@
+"""How well recovered actions agree with recorded ones (Q3): the paper's two accuracies, and what they hide.
+
+Key accuracy is inflated by keys that are rarely pressed, active accuracy by pressing everything; so balanced
+accuracy, precision, recall and F1 of each control stand beside them. Intervals: bootstrap over windows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..controls import Vocabulary
+from ..intervals import Estimate, bootstrap, estimate, resampled_sums
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class ControlScore:
+    """One binary control. Undefined values (a control that is never or always pressed) are NaN."""
+
+    name: str
+    pressed_share: float
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    balanced_accuracy: Estimate
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The paper's key and active accuracy; balanced accuracy and F1 as means over the controls in use.
+
+    In use are those that the recorded windows both press and leave alone. `camera_error` is the mean absolute
+    error of each continuous control, per model step.
+    """
+
+    key_accuracy: Estimate
+    active_accuracy: Estimate
+    balanced_accuracy: Estimate
+    f1: Estimate
+    controls: tuple[ControlScore, ...]
+    camera_error: dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Outcomes per control: true and false positives and negatives, each (..., A)."""
+
+    tp: Array
+    fp: Array
+    fn: Array
+    tn: Array
+
+    @property
+    def precision(self) -> Array:
+        return _ratio(self.tp, self.tp + self.fp, undefined=0.0)
+
+    @property
+    def recall(self) -> Array:
+        return _ratio(self.tp, self.tp + self.fn)
+
+    @property
+    def f1(self) -> Array:
+        return _ratio(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def balanced_accuracy(self) -> Array:
+        return (self.recall + _ratio(self.tn, self.tn + self.fp)) / 2
+
+    @property
+    def key_accuracy(self) -> Array:
+        return _ratio((self.tp + self.tn).sum(-1), (self.tp + self.fp + self.fn + self.tn).sum(-1))
+
+    @property
+    def active_accuracy(self) -> Array:
+        return _ratio(self.tp.sum(-1), (self.tp + self.fn).sum(-1))
+
+
+def count(recovered: Array, recorded: Array) -> Counts:
+    """(N, K, A) each, compared after the threshold b(x) = 1(x > 0.5) -> per window (N, A)."""
+    mine, true = recovered > 0.5, recorded > 0.5
+    outcomes = (mine & true, mine & ~true, ~mine & true, ~mine & ~true)
+    return Counts(*(outcome.sum(1).astype(np.float64) for outcome in outcomes))
+
+
+def score(recovered: Array, recorded: Array, vocabulary: Vocabulary) -> Scores:
+    """Recovered and recorded step vectors (N, K, A) of N windows -> all scores."""
+    if recovered.shape != recorded.shape or recorded.shape[-1] != vocabulary.size:
+        raise ValueError(f"recovered {recovered.shape} and recorded {recorded.shape} do not match")
+    binary = vocabulary.binary
+    per_window = count(recovered[..., binary], recorded[..., binary])
+    stacked = np.stack([per_window.tp, per_window.fp, per_window.fn, per_window.tn], 1)
+    total, samples = Counts(*stacked.sum(0)), Counts(*resampled_sums(stacked).swapaxes(0, 1))
+    used = (total.tp + total.fn > 0) & (total.tn + total.fp > 0)
+    names = [control.name for control in vocabulary.controls if control.binary]
+    steps = recorded.shape[0] * recorded.shape[1]
+    errors = np.abs(recovered - recorded).mean(1)
+    return Scores(
+        estimate(float(total.key_accuracy), samples.key_accuracy),
+        estimate(float(total.active_accuracy), samples.active_accuracy),
+        _mean(total.balanced_accuracy[used], samples.balanced_accuracy[:, used]),
+        _mean(total.f1[used], samples.f1[:, used]),
+        tuple(
+            ControlScore(
+                name,
+                float(total.tp[i] + total.fn[i]) / steps,
+                *(
+                    estimate(getattr(total, metric)[i], getattr(samples, metric)[:, i])
+                    for metric in ("precision", "recall", "f1", "balanced_accuracy")
+                ),
+            )
+            for i, name in enumerate(names)
+        ),
+        {
+            control.name: bootstrap(errors[:, i])
+            for i, control in enumerate(vocabulary.controls)
+            if not control.binary
+        },
+    )
+
+
+def _mean(values: Array, samples: Array) -> Estimate:
+    """Mean over controls; a resample without a control's presses counts the others."""
+    if values.size == 0:
+        return Estimate(float("nan"), float("nan"), float("nan"))
+    defined = np.isfinite(samples)
+    means = np.where(defined, samples, 0).sum(1) / np.maximum(defined.sum(1), 1)
+    return estimate(float(values.mean()), means)
+
+
+def _ratio(part: Array, whole: Array, undefined: float = np.nan) -> Array:
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    return np.divide(part, whole, out=np.full(whole.shape, undefined), where=whole > 0)

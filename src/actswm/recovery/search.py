@@ -1,0 +1,164 @@
+"""Stepwise CEM (Algorithm 1): find the action of each step whose prediction comes nearest to a target latent.
+
+All candidates of a search share their whole past, which is prepared once and serves every iteration; each
+candidate costs one new token a step. `window` steps may be searched jointly: Algorithm 1 is `window` = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from ..errors import UserError
+from ..model import Context, WorldModel
+from .prior import ActionPrior
+from .steps import step_actions
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The paper's (Appendix D), and a floor under sigma so that no control's search ends before it began."""
+
+    candidates: int = 1024
+    elites: int = 128
+    iterations: int = 8
+    pool_share: float = 0.25
+    """Part of the first iteration's candidates that is drawn from the action pool."""
+    narrowing: float = 0.5
+    """Steps after the first start from sigma_gt times this, around the action found before."""
+    sigma_floor: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.elites <= self.candidates or self.iterations < 1:
+            raise UserError(
+                f"a search needs 1 <= elites <= candidates and an iteration, not {self.elites} of "
+                f"{self.candidates}, {self.iterations} times"
+            )
+        if not 0 <= self.pool_share <= 1 or self.narrowing <= 0 or self.sigma_floor <= 0:
+            raise UserError("pool_share must lie in 0..1, narrowing and sigma_floor above 0")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Actions (W, A) of a search, the latents (W, D) they lead to and their squared distances (W,) to the targets.
+
+    `pool_cost` is the mean of what the pool's own candidates of the first iteration cost per step: the measure
+    of how much the search gained over ordinary actions.
+    """
+
+    actions: Tensor
+    latents: Tensor
+    costs: Tensor
+    pool_cost: float
+
+    @property
+    def confidence(self) -> float:
+        """0: no better than an ordinary action (the model ignores actions, or none fits); 1: a perfect fit."""
+        if self.pool_cost <= 0:
+            return 0.0
+        return min(1.0, max(0.0, 1 - float(self.costs.mean()) / self.pool_cost))
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """A whole sequence: actions (K, A), the cost of each step when it was found, and its confidence (K,)."""
+
+    actions: Tensor
+    costs: Tensor
+    confidence: Tensor
+
+
+class Searcher(Protocol):
+    """Anything that finds actions towards targets, given the context and the action found before."""
+
+    model: WorldModel
+    pool: Tensor
+
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found: ...
+
+
+class StepwiseSearch:
+    """Finds actions step by step with one stream of random numbers."""
+
+    def __init__(
+        self, model: WorldModel, prior: ActionPrior, settings: SearchSettings, generator: torch.Generator
+    ) -> None:
+        self.model = model
+        self.settings = settings
+        self.mean, self.std, self.pool = (
+            torch.from_numpy(part).to(model.dtype) for part in (prior.mean, prior.std, prior.pool)
+        )
+        self.generator = generator
+
+    @torch.no_grad()
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found:
+        """Actions from a context (B = 1) towards `targets` (W, D), one for each of W steps.
+
+        `previous` (A,) is the action found before, around which the search begins; None at the first step.
+        """
+        settings, steps = self.settings, len(targets)
+        start = self.mean if previous is None else previous
+        mu = start.expand(steps, -1)
+        sigma = (self.std if previous is None else settings.narrowing * self.std).expand(steps, -1)
+        past = self.model.prepare(context)
+
+        def predict(actions: Tensor) -> Tensor:
+            return self.model.rollout(context, step_actions(actions, self.model.encoding)[None], past)[0]
+
+        pool_cost = 0.0
+        for iteration in range(settings.iterations):
+            from_pool = int(settings.pool_share * settings.candidates) if iteration == 0 else 0
+            candidates = self._draw(mu, sigma.clamp_min(settings.sigma_floor), from_pool)
+            costs = (predict(candidates) - targets).square().sum((-1, -2))
+            if iteration == 0:
+                pool_cost = float((costs[:from_pool] if from_pool else costs).mean()) / steps
+            elites = candidates[costs.topk(settings.elites, largest=False).indices]
+            mu, sigma = elites.mean(0), elites.std(0, correction=0)
+        latents = predict(mu[None])[0]
+        return Found(mu, latents, (latents - targets).square().sum(-1), pool_cost)
+
+    def _draw(self, mu: Tensor, sigma: Tensor, from_pool: int) -> Tensor:
+        """Candidates (N, W, A): first those of the pool, then Gaussian ones."""
+        steps = len(mu)
+        chosen = torch.randint(len(self.pool), (from_pool, steps), generator=self.generator)
+        rest = self.settings.candidates - from_pool
+        noise = torch.randn(rest, *mu.shape, generator=self.generator, dtype=mu.dtype)
+        return torch.cat([self.pool[chosen], mu + sigma * noise])
+
+
+def recover(
+    search: Searcher,
+    context: Context,
+    targets: Tensor,
+    *,
+    window: int = 1,
+    observed: Tensor | None = None,
+) -> Recovered:
+    """Recover K = len(targets) steps from a context (B = 1).
+
+    After each search the context moves on by what the model predicts (the paper), or by the `observed` latents
+    (K, D) where the video is there.
+    """
+    found: list[Found] = []
+    for first in range(0, len(targets), window):
+        previous = found[-1].actions[-1] if found else None
+        here = search.find(context, targets[first : first + window], previous)
+        latents = here.latents if observed is None else observed[first : first + window]
+        context = advanced(search.model, context, latents, here.actions)
+        found.append(here)
+    return Recovered(
+        torch.cat([part.actions for part in found]),
+        torch.cat([part.costs for part in found]),
+        torch.cat([torch.full((len(part.costs),), part.confidence) for part in found]),
+    )
+
+
+def advanced(model: WorldModel, context: Context, latents: Tensor, vectors: Tensor) -> Context:
+    """The context after further steps: `vectors` (W, A) were done and led to `latents` (W, D)."""
+    actions = torch.cat([context.actions, step_actions(vectors, model.encoding)[None]], 1)
+    frames = torch.cat([context.latents, latents[None]], 1)
+    keep = min(frames.shape[1], model.context_length)
+    return Context(frames[:, -keep:], actions[:, actions.shape[1] - (model.encoding.lead + keep - 1) :])

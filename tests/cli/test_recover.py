@@ -1,0 +1,114 @@
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from actswm.cli.main import app
+from actswm.controls import KEYS14
+from actswm.errors import UserError
+from actswm.formats.owamcap import OwamcapWriter
+
+from ..model.small_models import disturbed, small_config
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory) -> Path:
+    model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
+    return model.save_pretrained(tmp_path_factory.mktemp("square") / "model")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def quick(checkpoint, data):
+    return ("recover", checkpoint, "--data", data, "--windows", 3, "--steps", 2, "--validity", "endpoints")
+
+
+SEARCH = ("--candidates", 32, "--elites", 4, "--iterations", 2)
+
+
+def test_recover_with_every_row_of_the_table(tmp_path, checkpoint, square_file):
+    trained = run(
+        "idm", "--data", square_file, "--out", tmp_path / "idm", "--steps", 3, "--size", 32, "--batch", 4
+    )
+    assert trained.exit_code == 0, trained.output
+    figures, picture = tmp_path / "r.json", tmp_path / "roll.png"
+    done = run(
+        *quick(checkpoint, square_file),
+        *SEARCH,
+        "--idm",
+        tmp_path / "idm",
+        "--json",
+        figures,
+        "--picture",
+        picture,
+    )
+    assert done.exit_code == 0, done.output
+    result = json.loads(figures.read_text())
+    rows = {"idm", "always-off", "always-on", "pool-frequency", "copy-last"}
+    assert rows < set(result["scores"]) and len(result["scores"]) == 6
+    [costs] = result["costs"].values()
+    assert costs["gap"]["low"] <= costs["gap"]["mean"] <= costs["gap"]["high"]
+    assert len(result["window_rows"]) == 3 and result["options"]["target"] == "far"
+    assert cv2.imread(str(picture)).std() > 10
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_oracle_is_marked(checkpoint, square_file):
+    done = run(*quick(checkpoint, square_file), *SEARCH, "--gt-dist")
+    assert done.exit_code == 0 and "ORACLE" in done.output
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (("--gt-dist", "--zero-init"), "choose one of"),
+        (("--img-size", 128), "takes 32 px frames"),
+        (("--target", "near"), "unknown target"),
+        (("--split", "exam"), "unknown split"),
+        (("--steps", 500), "no valid window"),
+        (("--picture", "x.png", "--picture-window", 9), "--picture-window 9"),
+    ],
+)
+def test_wrong_arguments_say_what_to_do(checkpoint, square_file, wrong, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*quick(checkpoint, square_file), *SEARCH, *wrong)
+    assert isinstance(done.exception, UserError) and says in str(done.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_annotate_reports_bad_videos_and_ends_with_1(tmp_path, checkpoint):
+    from ..recovery.test_annotation import made_video
+
+    good, bad = made_video(tmp_path / "good.mkv", 10), tmp_path / "bad.mp4"
+    bad.write_bytes(b"no video at all")
+    done = run("annotate", checkpoint, bad, good, "--out", tmp_path / "out.h5", *SEARCH)
+    assert done.exit_code == 1, done.output
+    assert "failed: bad.mp4" in done.output and "9 frames of 1 videos" in done.output
+    assert "vocabulary keys14" in done.output and "recovered by square" in done.output
+    assert run("inspect", tmp_path / "out.h5").exit_code == 0
+
+
+def test_score_compares_two_recordings(tmp_path):
+    rng = np.random.default_rng(0)
+    true = (rng.random((80, 14)) < 0.3).astype(np.float32)
+    true[:, 11] *= 1 - true[:, 10]  # opposite turns cancel in a mouse
+    true[:, 13] *= 1 - true[:, 12]
+    guess = true.copy()
+    guess[:, 0] = 0  # never presses W
+    for name, actions, start in (("true", true, 10**18), ("guess", guess, 2 * 10**18)):
+        with OwamcapWriter(
+            tmp_path / f"{name}.mcap", height=16, width=16, fps=20.0, vocabulary=KEYS14, start_ns=start
+        ) as writer:
+            for action in actions:
+                writer.add(np.zeros((16, 16, 3), np.uint8), action)
+    figures = tmp_path / "s.json"
+    done = run("score", tmp_path / "guess.mcap", tmp_path / "true.mcap", "--steps", 5, "--json", figures)
+    assert done.exit_code == 0, done.output
+    controls = {control["name"]: control for control in json.loads(figures.read_text())["controls"]}
+    assert controls["W"]["recall"]["mean"] == 0
+    assert all(c["f1"]["mean"] == 1 for name, c in controls.items() if name != "W")
