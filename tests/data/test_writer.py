@@ -11,6 +11,7 @@ import pytest
 from actswm.controls import KEYS14
 from actswm.data import Column, DatasetFile, DatasetSpec, DatasetWriter, validate
 from actswm.data import journal as journal_module
+from actswm.data import writer as writer_module
 from actswm.errors import UserError
 
 SPEC = DatasetSpec(KEYS14, 24, 32, fps=20.0, source="made/noise", columns={"seed": Column("int64")})
@@ -174,3 +175,22 @@ def test_the_file_opens_in_plain_h5py(square_file):
     with h5py.File(square_file) as file:
         assert file["pixels"].shape[1:] == (32, 32, 3)
         assert list(file.attrs["control_names"]) == list(KEYS14.names)
+
+
+def test_an_interrupt_waits_for_the_episode_being_written(tmp_path, monkeypatch):
+    path = tmp_path / "interrupted.h5"
+    add = writer_module.EpisodeWriter.add
+
+    def interrupted(self, *rows, **columns):
+        os.kill(os.getpid(), signal.SIGINT)
+        add(self, *rows, **columns)
+
+    monkeypatch.setattr(writer_module.EpisodeWriter, "add", interrupted)
+    with DatasetWriter(path, DatasetSpec(KEYS14, 8, 8, 20.0, "made")) as writer:
+        with pytest.raises(KeyboardInterrupt):
+            writer.append(np.zeros((20, 8, 8, 3), np.uint8), np.zeros((20, 14)))
+        assert writer.num_episodes == 1  # it was written first
+    validate(path)
+    with pytest.raises(KeyboardInterrupt):  # and Ctrl+C works as before
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)

@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from actswm.diagnosis.bound import GELU_SLOPE, _largest_slope, _Layer, model_bounds, separation_bound
 from actswm.diagnosis.windows import sample_windows
+from actswm.errors import UserError
 from actswm.model.readout import ActionReadout, ReadoutConfig
 
 
@@ -54,7 +55,7 @@ def test_a_perfect_readout_makes_the_bound_bite():
 
 def test_a_pair_with_one_action_says_nothing():
     readout = ActionReadout(ReadoutConfig(hidden=8), 2, 3)
-    with pytest.raises(ValueError, match="same action"):
+    with pytest.raises(UserError, match="same action"):
         separation_bound(readout, torch.randn(5, 4), torch.ones(5, 3), 10)
 
 

@@ -29,7 +29,9 @@ def case(frames: int, samples: int = 5, horizon: int = 6, shared: bool = True):
 
     def info():
         expanded = {"pixels": context, "goal": goal, "action": torch.zeros(1, frames, 56)}
-        return {name: part.unsqueeze(1).expand(1, samples, *part.shape[1:]) for name, part in expanded.items()}
+        return {
+            name: part.unsqueeze(1).expand(1, samples, *part.shape[1:]) for name, part in expanded.items()
+        }
 
     return info, candidates
 

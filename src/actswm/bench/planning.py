@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,11 @@ def naive_costs(model: WorldModel, problem: Problem) -> Tensor:
 def peer_costs(theirs: Any, problem: Problem) -> Tensor:
     samples = problem.candidates.shape[1]
     history = problem.history.unsqueeze(1).expand(-1, samples, -1, -1)
-    info = {"pixels": _as_peer_sees(problem.pixels), "goal": _as_peer_sees(problem.goal), "action": problem.history}
+    info = {
+        "pixels": _as_peer_sees(problem.pixels),
+        "goal": _as_peer_sees(problem.goal),
+        "action": problem.history,
+    }
     info = {name: part.unsqueeze(1).expand(1, samples, *part.shape[1:]) for name, part in info.items()}
     return theirs.get_cost(info, torch.cat([history, problem.candidates], 2))[0]
 
@@ -152,14 +157,14 @@ def _alternate(
 
 def _growth(size: str, values: Sequence[int], progress: Progress) -> Growth:
     """Horizon and context are varied at 64 candidates: their shape, not their height, is asked for."""
-    seconds = []
+    seconds: list[float] = []
     for value in values:
         sizes = {"candidates": 64, "horizon": HORIZON, "context": CONTEXT} | {size: value}
         torch.manual_seed(0)
         model = WorldModel(ModelConfig(predictor=PredictorConfig(context=sizes["context"]))).eval()
         problem = _problem(model, sizes["context"], sizes["horizon"], sizes["candidates"])
         engine_costs(model, replace(problem, candidates=problem.candidates[:, :8]))  # warm up
-        spent, _ = _alternate({f"{size} {value}": lambda m=model, p=problem: engine_costs(m, p)}, 1, progress)
+        spent, _ = _alternate({f"{size} {value}": partial(engine_costs, model, problem)}, 1, progress)
         seconds += spent.values()
     return Growth(tuple(values), tuple(seconds), _exponent(values, seconds))
 

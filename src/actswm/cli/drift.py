@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .results import EXPECT, TOLERANCE, progress, require_expected, save_csv, save_result
+from .results import progress, require_expected, save_csv, save_result, short
+from .window_options import CHECKPOINTS, CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,19 +22,19 @@ COLUMNS = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "
 
 
 def drift(
-    checkpoints: list[Path] = typer.Argument(..., help="Model folders; all are judged on the same windows."),
-    data: Path = typer.Option(..., "--data", help="Dataset file."),
+    checkpoints: list[Path] = CHECKPOINTS,
+    data: Path = DATA,
     windows: int = typer.Option(1280, min=2, help="Windows to sample."),
-    split: str = typer.Option("test", help="train, validation or test episodes."),
-    context: int = typer.Option(32, min=1, help="Steps before each future; a model uses its last H."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
     horizon: int = typer.Option(32, min=1, help="Steps to roll out."),
-    seed: int = typer.Option(1234, help="Which windows."),
+    seed: int = SEED,
     controls: bool = typer.Option(False, "--controls", help="Also: which controls does each model obey?"),
     bound: bool = typer.Option(
         False, "--bound", help="Also: Appendix E's bound on the readout's transitions."
     ),
-    json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
-    csv_file: Path = typer.Option(None, "--csv", help="Write the step table to this file."),
+    json_file: Path = JSON,
+    csv_file: Path = CSV,
     plot: Path = typer.Option(None, "--plot", help="Draw both panels of the paper's figure into this PNG."),
     expect: Path = EXPECT,
     tolerance: float = TOLERANCE,
@@ -98,15 +99,13 @@ def _shown(steps: int) -> list[int]:
 def _print_steps(console: Console, name: str, table: tuple[DriftStep, ...]) -> None:
     from rich.table import Table
 
-    head = ("step", *(column.replace("_", " ") for column in COLUMNS))
-    shown = Table(*head, title=f"{name}: cosine to the encoded future (95 % interval at the last step below)")
+    head = ("step", "recorded", "zero", "gap", "shuffled", "gap", "copy", "random")
+    shown = Table(*head, title=f"{name}: cosine to the encoded future")
     for step in _shown(len(table)):
         row = table[step - 1]
         shown.add_row(str(step), *(f"{getattr(row, column).mean:.3f}" for column in COLUMNS))
-    last = table[-1]
-    shown.add_row(
-        "", *(f"{getattr(last, c).low:.3f}–{getattr(last, c).high:.3f}" for c in COLUMNS), style="dim"
-    )
+    spread = (getattr(table[-1], column) for column in COLUMNS)
+    shown.add_row("", *(f"±{(each.high - each.low) / 2:.3f}" for each in spread), style="dim")
     console.print(shown)
 
 
@@ -117,7 +116,7 @@ def _print_controls(console: Console, found: tuple[ControlSensitivity, ...]) -> 
     shown = Table("control", "effect", "gap if held", "gap if released", title=f"controls at step {step}")
     for control in found:
         estimates = (control.effect, control.press_gap, control.release_gap)
-        shown.add_row(control.control, *(str(estimate[step - 1]) for estimate in estimates))
+        shown.add_row(control.control, *(short(estimate[step - 1]) for estimate in estimates))
     console.print(shown)
 
 
@@ -125,18 +124,19 @@ def _print_bound(console: Console, bounds: ModelBounds) -> None:
     from rich.table import Table
 
     kind = "trained" if bounds.readout_trained else "frozen"
-    columns = ("transitions", "eps", "|a-a'|", "|u-u'|", "positive", "L", "slack", "violations", "tightness")
-    shown = Table(*columns, title=f"|u-u'| >= (|a-a'| - eps - eps') / L, {kind} readout")
+    columns = ("u", "L of", "L", "eps", "|a-a'|", "|u-u'|", "positive", "slack", "fails", "tight")
+    shown = Table(*columns, title=f"|u-u'| >= (|a-a'| - eps - eps') / L, {kind} readout", padding=(0, 0))
     for name, bound in (("encoded", bounds.encoded), ("predicted", bounds.predicted)):
         means = (bound.mean_error, bound.mean_action_distance, bound.mean_distance)
         for how, check in (("region", bound.region), ("product", bound.product)):
             shown.add_row(
-                f"{name}, {how} L",
+                name,
+                how,
+                f"{check.lipschitz:.3f}",
                 *(f"{mean:.3f}" for mean in means),
                 f"{bound.positive_share:.1%}",
-                f"{check.lipschitz:.3f}",
                 f"{check.smallest_slack:.3f}",
-                f"{check.violations} of {bound.pairs}",
+                f"{check.violations}/{bound.pairs}",
                 "-" if check.tightness is None else f"{check.tightness:.3f}",
             )
     console.print(shown)

@@ -12,12 +12,14 @@ from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
 from .drift import drift
+from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
 from .plan import plan
 from .record import record
 from .recover import recover
 from .score import score
+from .sheet import sheet
 from .train import train
 
 app = typer.Typer(
@@ -38,6 +40,8 @@ app.command()(idm)
 app.command()(score)
 app.command()(annotate)
 app.command()(drift)
+app.command()(fidelity)
+app.command()(sheet)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

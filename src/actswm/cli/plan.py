@@ -79,7 +79,9 @@ def plan(
     for name, path in _named(checkpoints or []).items():
         model = WorldModel.from_pretrained(path)
         planner = Planner(model, library, settings)
-        methods.append((planning(name, planner, task.mask, _identity(path, settings)), model.config.image_size))
+        methods.append(
+            (planning(name, planner, task.mask, _identity(path, settings)), model.config.image_size)
+        )
     size = methods[0][1] if methods else DEFAULT_SIZE[0]
     names = [name.strip() for name in baselines.split(",") if name.strip()]
     methods += [(baseline(name, task, library, seed), size) for name in names]

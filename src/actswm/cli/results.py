@@ -8,26 +8,29 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .bench import write_json
+if TYPE_CHECKING:
+    from ..intervals import Estimate
 
-EXPECT = typer.Option(None, "--expect", help="Fail unless these stored figures (--json) come out again.")
-TOLERANCE = typer.Option(0.01, "--tolerance", help="Largest accepted difference for --expect.")
+from .bars import bars
+from .bench import write_json
 
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, so that tables can be piped; yields what to tell the number of things done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """One bar; yields what to tell the number of things done."""
+    with bars() as move:
+        yield lambda done: move(label, done, total)
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+def short(estimate: Estimate) -> str:
+    """Mean and half the interval's width, narrow enough for a terminal's table."""
+    if math.isnan(estimate.mean):
+        return "-"
+    return f"{estimate.mean:.3f} ±{(estimate.high - estimate.low) / 2:.3f}"
 
 
 def as_json(tree: Any) -> Any:

@@ -38,7 +38,7 @@ def train(
             drift_probe(
                 data,
                 config.model.predictor.context,
-                config.objective.horizon,
+                config.objective.horizon if config.objective.rollout else 1,
                 config.model.frameskip,
                 split_seed=config.training.seed,
             )

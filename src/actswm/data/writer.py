@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,7 +75,7 @@ class DatasetWriter:
         **columns: NDArray[Any],
     ) -> None:
         """Write one whole episode."""
-        with self.episode() as episode:
+        with _interrupts_held_back(), self.episode() as episode:
             episode.add(pixels, action, frame_valid, **columns)
 
     def _rollback(self) -> None:
@@ -95,6 +97,22 @@ class DatasetWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Ctrl+C waits until the block is left: an exception inside HDF5's calls to the journal would crash it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[Any] = []
+    previous = signal.signal(signal.SIGINT, lambda *caught: held.append(caught))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if held and callable(previous):
+            previous(*held[0])
 
 
 class EpisodeWriter:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import UserError
 from ..model import WorldModel
 from ..model.readout import ActionReadout
 from .windows import WindowSample, encoded_cases
@@ -159,7 +160,7 @@ def _different_pairs(actions: Tensor, pairs: int, seed: int) -> tuple[Tensor, Te
     differ = (actions[drawn[0]] != actions[drawn[1]]).any(-1)
     left, right = drawn[:, differ][:, :pairs]
     if len(left) == 0:
-        raise ValueError("all transitions have the same action: there is no pair to compare")
+        raise UserError("all sampled transitions have the same action: no pair to compare; sample more windows")
     return left, right
 
 

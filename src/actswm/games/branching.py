@@ -6,10 +6,12 @@ replaying them. Where the game can run without drawing (`fast_forward`), the rep
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from ..game import Frame, Game
 from .registry import DEFAULT_SIZE, make_game
+from .workers import interrupts_ignored
 
 Step = tuple[Frame, float, bool, bool, dict[str, Any]]
 """What a game's `step` returns."""
@@ -102,11 +105,16 @@ def branch_all(
     workers: int = 1,
     **options: Any,
 ) -> Iterator[Branches]:
-    """`branch` at many points of the game `name`, in order, with `workers` engines side by side."""
+    """`branch` at many points of the game `name`, in order, with `workers` engines side by side.
+
+    The engines end when the caller stops listening, and also when it is killed.
+    """
     with ProcessPoolExecutor(
         workers, get_context("spawn"), initializer=_open_game, initargs=(name, size, options)
     ) as pool:
-        yield from pool.map(_branch_at, points)
+        with interrupts_ignored():  # this process alone decides when to stop
+            results = pool.map(_branch_at, points)
+        yield from results
 
 
 _game: Game | None = None
@@ -115,7 +123,16 @@ _game: Game | None = None
 
 def _open_game(name: str, size: tuple[int, int], options: dict[str, Any]) -> None:
     global _game
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _game = make_game(name, size=size, **options)
+
+
+def _end_with_parent() -> None:
+    """A pool's workers would wait for work for ever; the engine's guard cleans up after this one."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _branch_at(point: BranchPoint) -> Branches:

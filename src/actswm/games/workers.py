@@ -40,7 +40,7 @@ def play_in_order(plan: RecordingPlan, first: int, workers: int) -> Iterator[Ite
         controls = game.vocabulary.size
     crew: list[_Worker] = []
     try:
-        with _interrupts_ignored():
+        with interrupts_ignored():
             for number in range(workers):
                 ours, theirs = context.Pipe()
                 slots = EpisodeSlots(plan.episode_steps, plan.size, controls, len(POSE))
@@ -131,7 +131,7 @@ def _abandoned(pipe: Connection) -> bool:
 
 
 @contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def interrupts_ignored() -> Iterator[None]:
     """Processes started inside ignore Ctrl+C, and so do their engines: the reader alone decides when to stop."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -25,6 +25,7 @@ from .predictor import Predictor
 from .projector import Projector
 from .readout import ActionReadout
 from .rollout import Past, roll_out
+from .tree import PrefixTree, roll_out_tree
 from .vit import ViTEncoder
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -145,6 +146,21 @@ class WorldModel(nn.Module):
             tail = context.actions[:, None, context.actions.shape[1] - lead :]
             actions = torch.cat([tail.expand(-1, actions.shape[1], -1, -1), actions], 2)
         return roll_out(past, self.features(actions), self.head())
+
+    def rollout_tree(
+        self, context: Context, actions: Tensor, tree: PrefixTree, past: Past | None = None
+    ) -> Tensor:
+        """As `rollout` of one context (B = 1), for step actions (S, K, A') of which many begin alike: (S, K, D).
+
+        `tree` says which do. Only for inference.
+        """
+        lead = self.encoding.lead
+        tail = context.actions[:, context.actions.shape[1] - lead :].expand(len(actions), -1, -1)
+        steps = torch.cat([tail, actions], 1)
+        level = torch.cat([torch.full_like(first, j) for j, first in enumerate(tree.first)])
+        inputs = steps[torch.cat(tree.first)[:, None], level[:, None] + torch.arange(lead + 1)]
+        features = self.features(inputs).squeeze(1)
+        return roll_out_tree(past or self.prepare(context), features, tree, self.head())
 
     def head(self):  # type: ignore[no-untyped-def]
         """The prediction projector, bound to the statistics of the first output it sees."""

@@ -8,6 +8,7 @@ four, and a control that no chunk uses is never touched.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -135,7 +136,7 @@ class Controls:
         return tuple(("" if off < 1e-6 else "~") + self.library.names[choice] for choice, off in nearest)
 
 
-SPACES = {"categorical": Choices, "library-init": Controls}
+SPACES: dict[str, Callable[[Library], Space]] = {"categorical": Choices, "library-init": Controls}
 
 
 def space_of(search: str, library: Library) -> Space:

@@ -139,7 +139,9 @@ class Evaluation:
         if self.reference is not None:
             self.reference.check("--reference", horizon)
             if self.reference.clip.shape[1:3] != (size, size):
-                raise UserError(f"--reference: has frames of {self.reference.clip.shape[1:3]}, not {size} pixels")
+                raise UserError(
+                    f"--reference: has frames of {self.reference.clip.shape[1:3]}, not {size} pixels"
+                )
             return self.reference
         number = number if self.task.own_references else 0
         folder = self.out / "references"

@@ -39,7 +39,9 @@ class Reference:
 
     def check(self, name: str, horizon: int) -> None:
         if len(self) < horizon:
-            raise UserError(f"{name}: the reference has {len(self)} steps, fewer than the horizon of {horizon}")
+            raise UserError(
+                f"{name}: the reference has {len(self)} steps, fewer than the horizon of {horizon}"
+            )
 
 
 def goals_at(latents: Tensor, step: int, horizon: int) -> Tensor:
@@ -53,7 +55,8 @@ def record_reference(
     """Play the task's expert to success and a little further, for at least `least` chunks."""
     expert = task.expert(start)
     frame, info = game.reset(**start)
-    infos, clip, actions = [info], [frame], []
+    infos, clip = [info], [frame]
+    actions: list[NDArray[np.float32]] = []
     after: int | None = None
     while len(actions) < least * raw_steps or after != 0:
         for _ in range(raw_steps):
@@ -99,7 +102,7 @@ def write_filmstrip(path: Path, reference: Reference) -> None:
     for number in range(0, len(reference.clip), stride):
         tile = cv2.resize(reference.clip[number], (TILE, TILE), interpolation=cv2.INTER_AREA)
         colour = MARK if number % raw_steps == 0 else (0, 0, 0)
-        tile = cv2.copyMakeBorder(tile, *[BORDER] * 4, cv2.BORDER_CONSTANT, value=colour)
+        tile = cv2.copyMakeBorder(tile, BORDER, BORDER, BORDER, BORDER, cv2.BORDER_CONSTANT, value=colour)
         place = (BORDER + 4, TILE)
         cv2.putText(tile, str(number), place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 3, cv2.LINE_AA)
         cv2.putText(tile, str(number), place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (255, 255, 255), 1, cv2.LINE_AA)

@@ -43,7 +43,7 @@ def train_idm(
     encoding = config.encoding
     shape = WindowShape(2, encoding.frameskip)
     with DatasetFile(data) as file:
-        split = split_episodes(file.num_episodes, training.seed)
+        split = split_episodes(file.num_episodes)
         train_starts, held_out_starts = (
             starts_in(file, shape, part) for part in (split.train, split.validation)
         )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .look import COLOURS, GREY, STYLE, new_figure, save_figure
+from .look import COLOURS, GREY, new_figure, save_figure, styled
 
 
 @dataclass(frozen=True)
@@ -20,53 +21,57 @@ class DriftCurves:
     curves: Mapping[str, NDArray[np.floating]]
 
 
-LINES = {"recorded": "-", "zero": "--", "shuffled": ":"}
-"""Models differ in colour, action sequences in line style."""
-BARS = ("recorded", "zero", "shuffled", "copy", "random")
+LINES: dict[str, dict[str, Any]] = {
+    "recorded": {"linestyle": "-", "linewidth": 1.8},
+    "zero": {"linestyle": "--", "linewidth": 1.8},
+    "shuffled": {"linestyle": ":", "linewidth": 1.8},
+    "copy": {"linestyle": "-", "linewidth": 0.9, "alpha": 0.55, "marker": ".", "markersize": 3},
+    "random": {"linestyle": (0, (1, 3)), "linewidth": 0.8},
+}
+"""Models differ in colour, curves in line style."""
 
 
 def plot_drift(models: Sequence[DriftCurves], path: Path) -> None:
     """Draw both panels into a PNG."""
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):
-        figure = new_figure(7.5 + 0.9 * len(models), 3.6)
+    with styled():
+        figure = new_figure(7.5 + 0.9 * len(models), 3.9)
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
         _draw_curves(left, models)
         _draw_bars(right, models)
+        figure.legend(handles=_legend(models), loc="outside lower center", ncols=5)
         save_figure(figure, path)
 
 
 def _draw_curves(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-untyped-def]
-    from matplotlib.lines import Line2D
-
     steps = np.arange(1, len(models[0].curves["recorded"]) + 1)
     for model, colour in zip(models, _colours(len(models))):
         for curve, line in LINES.items():
-            axes.plot(steps, model.curves[curve], line, color=colour, linewidth=1.8)
-        axes.plot(
-            steps, model.curves["copy"], color=colour, linewidth=0.9, alpha=0.55, marker=".", markersize=3
-        )
-        axes.plot(steps, model.curves["random"], color=GREY, linewidth=0.8, linestyle=(0, (1, 3)))
-    keys = [Line2D([], [], color="black", linestyle=line, label=name) for name, line in LINES.items()]
-    keys.append(Line2D([], [], color="black", linewidth=0.9, alpha=0.55, marker=".", label="copy"))
-    keys.append(Line2D([], [], color=GREY, linewidth=0.8, linestyle=(0, (1, 3)), label="random pair"))
-    keys += [
-        Line2D([], [], color=colour, linewidth=4, label=model.name)
-        for model, colour in zip(models, _colours(len(models)))
-    ]
-    axes.set(xlabel="step k", ylabel="cosine to the encoded future", title="Step drift", xlim=(1, steps[-1]))
+            shade = GREY if curve == "random" else colour
+            axes.plot(steps, model.curves[curve], color=shade, **line)
+    axes.set(xlabel="step k", ylabel="cosine to the encoded future", title="Step drift")
+    axes.set_xlim(1, max(2, steps[-1]))
     axes.set_ylim(top=1.02)
-    axes.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+
+
+def _legend(models: Sequence[DriftCurves]) -> list[Any]:
+    """Line styles in black, then the models' colours."""
+    from matplotlib.lines import Line2D
+
+    keys = [
+        Line2D([], [], color=GREY if curve == "random" else "black", label=curve, **line)
+        for curve, line in LINES.items()
+    ]
+    colours = zip(models, _colours(len(models)))
+    return keys + [Line2D([], [], color=colour, linewidth=5, label=model.name) for model, colour in colours]
 
 
 def _draw_bars(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-untyped-def]
-    width = 0.8 / len(BARS)
+    width = 0.8 / len(LINES)
     fills = {"recorded": 1.0, "zero": 0.45, "shuffled": 0.22}
     for place, (model, colour) in enumerate(zip(models, _colours(len(models)))):
-        for number, curve in enumerate(BARS):
+        for number, curve in enumerate(LINES):
             value = float(model.curves[curve][-1])
-            at = place + (number - (len(BARS) - 1) / 2) * width
+            at = place + (number - (len(LINES) - 1) / 2) * width
             shade = {"color": colour, "alpha": fills[curve]} if curve in fills else {"color": "#D0D0D0"}
             hatch = {"copy": "///", "random": "..."}.get(curve)
             axes.bar(at, value, 0.92 * width, hatch=hatch, edgecolor="white", linewidth=0, **shade)
@@ -80,12 +85,15 @@ def _draw_bars(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-
                 fontsize=7,
                 color="#333333",
             )
-    axes.set_xticks(range(len(models)), [model.name for model in models])
+    names = [model.name for model in models]
+    tilt: dict[str, Any] = {"rotation": 15, "ha": "right"} if max(map(len, names)) > 14 else {}
+    axes.set_xticks(range(len(models)), names, **tilt)
     axes.grid(axis="x", visible=False)
     axes.axhline(0, color="black", linewidth=0.6)
     last = len(models[0].curves["recorded"])
     axes.set(title=f"At step {last}", ylabel="cosine to the encoded future")
-    axes.set_ylim(top=max(1.25, axes.get_ylim()[1]))
+    axes.set_yticks(np.arange(0, 1.01, 0.2))
+    axes.set_ylim(top=1.25)
 
 
 def _colours(count: int) -> list[str]:

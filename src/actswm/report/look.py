@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,20 @@ STYLE: dict[str, Any] = {
     "axes.titlesize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.grid": True,
     "grid.color": "#E6E6E6",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "legend.frameon": False,
     "legend.fontsize": 8,
 }
+
+
+def styled(grid: bool = True) -> AbstractContextManager[Any]:
+    """Draw inside this."""
+    import matplotlib
+
+    settings: Any = {**STYLE, "axes.grid": grid}
+    return matplotlib.rc_context(settings)
 
 
 def new_figure(width: float, height: float) -> Figure:

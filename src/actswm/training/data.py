@@ -25,7 +25,7 @@ class WindowData(L.LightningDataModule):
         model = config.model
         shape = WindowShape(frames, model.frameskip, config.training.validity)  # type: ignore[arg-type]
         with DatasetFile(path) as file:
-            split = split_episodes(file.num_episodes, config.training.seed)
+            split = split_episodes(file.num_episodes)  # the same for every seed: test episodes stay unseen
             if len(split.validation) == 0:
                 raise UserError(
                     f"{path}: has {file.num_episodes} episodes; at least 3 are needed to hold some out"

@@ -1,0 +1,121 @@
+"""`actswm fidelity`: predictions under other actions against what those actions truly do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .results import progress, require_expected, save_csv, save_result, short
+from .window_options import (
+    BRANCHING_DATA,
+    CHECKPOINTS,
+    CONTEXT,
+    CSV,
+    EXPECT,
+    HORIZON,
+    JSON,
+    SEED,
+    SPLIT,
+    TOLERANCE,
+    TRUTHS,
+    WORKERS,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..diagnosis.fidelity import FidelityStep
+
+
+def fidelity(
+    checkpoints: list[Path] = CHECKPOINTS,
+    data: Path = BRANCHING_DATA,
+    windows: int = typer.Option(128, min=2, help="Windows to sample; each gets 8 true futures."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
+    horizon: int = HORIZON,
+    seed: int = SEED,
+    workers: int = WORKERS,
+    truths: Path = TRUTHS,
+    json_file: Path = JSON,
+    csv_file: Path = CSV,
+    expect: Path = EXPECT,
+    tolerance: float = TOLERANCE,
+) -> None:
+    """Render the true futures of eight action sequences per window, and judge each model's predictions of them.
+
+    Example: actswm fidelity runs/small-lewm-rollout runs/small-actswm --data maze.h5 --json fidelity.json
+    """
+    from rich.console import Console
+
+    from ..diagnosis.fidelity import counterfactual_fidelity
+    from ..diagnosis.windows import sample_windows
+    from .checkpoints import load_checkpoints
+    from .rendering import rendered_futures
+
+    loaded = load_checkpoints(checkpoints)
+    frameskip = loaded[0].model.encoding.frameskip
+    sample = sample_windows(
+        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
+    )
+    for checkpoint in loaded:
+        sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
+    futures = rendered_futures(sample, seed, workers, truths)
+    console = Console()
+    models: list[dict[str, Any]] = []
+    for checkpoint in loaded:
+        with progress(checkpoint.name, len(sample)) as show:
+            table = counterfactual_fidelity(checkpoint.model, futures, progress=show).table()
+        models.append({"name": checkpoint.name, "steps": [asdict(row) for row in table]})
+        _print_table(console, checkpoint.name, table)
+    settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
+    result = {"data": data.name, "windows": len(sample), **settings, "models": models}
+    save_result(json_file, result)
+    if csv_file:
+        save_csv(csv_file, _csv_rows(models))
+    require_expected(expect, result, tolerance)
+
+
+def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -> None:
+    from rich.table import Table
+
+    last = max(row.step for row in table)
+    steps = [step for step in (1, 2, 4) if step < last] + [last]
+    shown = Table(
+        "kind",
+        "step",
+        "cases",
+        "F",
+        "skill",
+        "top-1",
+        "chance",
+        title=f"{name}: predictions of 8 true futures",
+        padding=(0, 0),
+    )
+    for row in table:
+        if row.step in steps:
+            figures = map(short, (row.fidelity, row.skill, row.top1))
+            kind = row.kind if row.step == steps[0] else ""
+            shown.add_row(
+                kind,
+                str(row.step),
+                str(row.cases),
+                *figures,
+                f"{row.chance:.3f}",
+                end_section=row.step == last,
+            )
+    console.print(shown)
+
+
+def _csv_rows(models: list[dict[str, Any]]) -> list[list[Any]]:
+    figures, parts = ("fidelity", "skill", "top1"), ("mean", "low", "high")
+    names = [f"{figure}_{part}" for figure in figures for part in parts]
+    rows: list[list[Any]] = [["model", "kind", "step", "cases", *names, "chance"]]
+    for model in models:
+        for row in model["steps"]:
+            values = [f"{row[figure][part]:.6f}" for figure in figures for part in parts]
+            rows.append([model["name"], row["kind"], row["step"], row["cases"], *values, row["chance"]])
+    return rows

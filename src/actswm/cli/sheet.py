@@ -1,0 +1,57 @@
+"""`actswm sheet`: what a model thinks other actions would show, beside what they do show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
+
+
+def sheet(
+    checkpoint: Path = typer.Argument(..., help="Model folder."),
+    data: Path = BRANCHING_DATA,
+    out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write."),
+    window: int = typer.Option(0, min=0, help="Which of the sampled windows to show."),
+    windows: int = typer.Option(16, min=2, help="Windows to sample; each gets 8 true futures."),
+    split: str = SPLIT,
+    context: int = CONTEXT,
+    horizon: int = HORIZON,
+    seed: int = SEED,
+    gallery: int = typer.Option(
+        4000, min=1, help="Recorded frames that may stand in for a predicted latent."
+    ),
+    workers: int = WORKERS,
+    truths: Path = TRUTHS,
+) -> None:
+    """Draw a window's true futures beside the recorded frames nearest to the predicted latents.
+
+    Example: actswm sheet runs/small-actswm --data maze.h5 --window 3 --out sheet.png
+    """
+    from ..diagnosis.sheet import counterfactual_sheet
+    from ..diagnosis.windows import sample_windows
+    from ..errors import UserError
+    from ..report.sheet_picture import FutureRows, draw_sheet
+    from .checkpoints import load_checkpoints
+    from .rendering import rendered_futures
+    from .results import progress
+
+    loaded = load_checkpoints([checkpoint])[0]
+    frameskip = loaded.model.encoding.frameskip
+    sample = sample_windows(
+        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
+    )
+    if window >= len(sample):
+        raise UserError(f"--window {window}: there are only {len(sample)} windows; raise --windows")
+    sample.dataset(loaded.model)  # a model that does not fit the file fails before the long work
+    futures = rendered_futures(sample, seed, workers, truths)
+    steps = tuple(step for step in (1, 2, 4, 8, 16, 32) if step <= horizon)
+    with progress(f"{loaded.name}: gallery", gallery) as show:
+        shown = counterfactual_sheet(loaded.model, futures, window, steps, gallery, progress=show)
+    rows = [FutureRows(f"{f.kind}: {f.controls}", f.true, f.predicted) for f in shown.futures]
+    title = (
+        f"{loaded.name} on {data.name}, window {window}: true frames, and those nearest to its predictions"
+    )
+    draw_sheet(shown.context, steps, rows, title, out)
+    typer.echo(f"{out}: {len(rows)} futures of window {window}")

@@ -1,0 +1,19 @@
+"""Options that the diagnosis commands share: which windows, which futures, which files."""
+
+from __future__ import annotations
+
+import typer
+
+CHECKPOINTS = typer.Argument(..., help="Model or run folders; all are judged on the same windows.")
+DATA = typer.Option(..., "--data", help="Dataset file.")
+BRANCHING_DATA = typer.Option(..., "--data", help="Recording of a game that can branch (Freedoom).")
+SPLIT = typer.Option("test", help="train, validation or test episodes.")
+CONTEXT = typer.Option(32, min=1, help="Steps before each future; a model uses its last H.")
+HORIZON = typer.Option(8, min=1, help="Steps to render and to roll out.")
+SEED = typer.Option(1234, help="Which windows, and which alternatives.")
+WORKERS = typer.Option(2, min=1, help="Engines that render side by side.")
+TRUTHS = typer.Option(None, "--truths", help="File that keeps the true futures; default: beside the data.")
+JSON = typer.Option(None, "--json", help="Write all figures to this file.")
+CSV = typer.Option(None, "--csv", help="Write the table to this file.")
+EXPECT = typer.Option(None, "--expect", help="Fail unless these stored figures (--json) come out again.")
+TOLERANCE = typer.Option(0.01, "--tolerance", help="Largest accepted difference for --expect.")

@@ -1,0 +1,119 @@
+"""Counterfactuals for the eye: a predicted latent is shown as the recorded frame whose latent is nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data import DatasetFile
+from ..data.loader import WindowDataset
+from ..model import Context, WorldModel
+from .alternatives import KINDS
+from .futures import TrueFutures
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """Frames (n, h, w, 3) at the shown steps: true ones, and stand-ins for the predicted latents.
+
+    `controls` says which controls were active, and for which share of the raw steps.
+    """
+
+    kind: str
+    controls: str
+    true: NDArray[np.uint8]
+    predicted: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A window's context frames, and each of its futures, the recorded one first."""
+
+    context: NDArray[np.uint8]
+    steps: tuple[int, ...]
+    futures: tuple[Counterfactual, ...]
+
+
+@torch.no_grad()
+def counterfactual_sheet(
+    model: WorldModel,
+    futures: TrueFutures,
+    window: int,
+    steps: tuple[int, ...],
+    gallery: int = 4000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Sheet:
+    """One window of `futures`. Stand-ins come from `gallery` recorded frames, none of the window's own episode.
+
+    `progress` hears the number of gallery frames encoded.
+    """
+    contexts = futures.sample.dataset(model, future=False)
+    pixels, past = contexts[window]
+    context = Context(model.encode(pixels[None]), past[None])
+    raw = futures.raw[window]
+    predicted = model.rollout(context, torch.from_numpy(model.encoding.step_actions(raw))[None])[0]
+    places = [step - 1 for step in steps]
+    looks = _Gallery.of(model, futures, window, gallery, seed, progress)
+    standing_in = looks.nearest(predicted[:, places].flatten(0, 1)).reshape(
+        len(KINDS), len(steps), *pixels.shape[1:]
+    )
+    true = futures.frames(model.config.image_size)
+    entries = []
+    for future, kind in enumerate(KINDS):
+        frames, _ = true[window * len(KINDS) + future]
+        entries.append(
+            Counterfactual(
+                kind,
+                _describe(raw[future], model.encoding.vocabulary.names),
+                frames[1:][places].numpy(),
+                standing_in[future],
+            )
+        )
+    return Sheet(pixels.numpy(), steps, tuple(entries))
+
+
+@dataclass(frozen=True)
+class _Gallery:
+    """Recorded frames and their latents."""
+
+    frames: WindowDataset
+    latents: Tensor
+
+    @staticmethod
+    def of(
+        model: WorldModel,
+        futures: TrueFutures,
+        window: int,
+        count: int,
+        seed: int,
+        progress: Callable[[int], None],
+    ) -> _Gallery:
+        sample = futures.sample
+        with DatasetFile(sample.path) as file:
+            elsewhere = file.episode_idx != file.episode_idx[sample.starts[window]]
+            rows = np.flatnonzero(file.frame_valid & elsewhere)
+        rows = np.sort(np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False))
+        frames = WindowDataset(sample.path, model.encoding, 1, rows, model.config.image_size)
+        latents = []
+        for first in range(0, len(rows), 256):
+            index = range(first, min(first + 256, len(rows)))
+            latents.append(model.encode(frames.__getitems__(list(index))[0])[:, 0])
+            progress(index[-1] + 1)
+        return _Gallery(frames, torch.cat(latents))
+
+    def nearest(self, latents: Tensor) -> NDArray[np.uint8]:
+        """(n, D) -> the frame (n, h, w, 3) whose latent is nearest to each."""
+        index = torch.cdist(latents, self.latents).argmin(1).tolist()
+        return self.frames.__getitems__(index)[0][:, 0].numpy()
+
+
+def _describe(raw: NDArray[np.float32], names: tuple[str, ...]) -> str:
+    share = (raw != 0).mean(0)
+    held = [name if part == 1 else f"{name} {part:.0%}" for name, part in zip(names, share) if part > 0]
+    return ", ".join(held) or "nothing"

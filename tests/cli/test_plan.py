@@ -1,0 +1,86 @@
+"""`actswm plan` from the command line."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from actswm.cli.main import run
+from actswm.planning.references import Reference, save_reference
+
+from ..model.small_models import disturbed, small_config
+
+FOLLOW = ("--task", "freedoom/follow-room")
+FAST = ("--episodes", "1", "--candidates", "8", "--iterations", "1", "--horizon", "3")
+
+
+def actswm(monkeypatch, capsys, *arguments):
+    """Exit code, output and error output of the console entry point."""
+    monkeypatch.setattr(sys, "argv", ["actswm", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    captured = capsys.readouterr()
+    return ended.value.code, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "made" / "model"
+    disturbed(small_config()).save_pretrained(folder)
+    return folder
+
+
+def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_path, checkpoint):
+    arguments = (
+        checkpoint,
+        *FOLLOW,
+        *FAST,
+        "--baselines",
+        "expert",
+        "--out",
+        tmp_path,
+        "--json",
+        tmp_path / "j",
+    )
+    code, out, _ = actswm(monkeypatch, capsys, "plan", *arguments)
+    assert not code and "made" in out and "expert" in out and "1/1" in out
+    film = tmp_path / "made" / "episode-00.mp4"
+    before = film.stat().st_mtime_ns
+    code, again, _ = actswm(monkeypatch, capsys, "plan", *arguments)
+    assert not code and again == out and film.stat().st_mtime_ns == before
+    code, _, err = actswm(monkeypatch, capsys, "plan", *arguments, "--seed", "1")
+    assert code == 2 and "was played with seed 0, now 1" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--task", "freedoom/fly"), "unknown task 'freedoom/fly'"),
+        (("--task", "minecraft/mine-stone"), "pip install minestudio"),
+        (("--task", "minetest/mine-stone"), "knows the controls of 'keys14'"),
+        ((*FOLLOW, "--library", "wrong.yaml"), "wrong.yaml: chunk 'fly': unknown control 'Fly'"),
+        ((*FOLLOW, "--library", "minecraft/mine-stone"), "is played with keys14"),
+        ((*FOLLOW, "--reference", "short.npz", "--horizon", "12"), "2 steps, fewer than the horizon of 12"),
+        ((*FOLLOW, "--reference", "missing.npz"), "missing.npz: not a reference"),
+        ((*FOLLOW, "--search", "grid"), "unknown search 'grid'"),
+        ((*FOLLOW, "--baselines", "oracle"), "unknown baseline 'oracle'"),
+        ((*FOLLOW, "--episodes", "99"), "has 20 starts, not 99"),
+    ],
+)
+def test_bad_input_is_one_line(monkeypatch, capsys, tmp_path, checkpoint, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.yaml").write_text(
+        "vocabulary: keys14\nchunks: [{name: fly, weight: 1, hold: {Fly: 1}}]\n"
+    )
+    short = Reference(np.zeros((9, 16, 16, 3), np.uint8), np.zeros((2, 4, 14), np.float32))
+    save_reference(tmp_path / "short.npz", short)
+    code, _, err = actswm(monkeypatch, capsys, "plan", checkpoint, *arguments)
+    lines = [line for line in err.splitlines() if line.startswith("actswm:")]
+    assert code == 2 and len(lines) == 1 and message in lines[0]
+
+
+def test_a_folder_that_is_no_checkpoint(monkeypatch, capsys, tmp_path):
+    code, _, err = actswm(monkeypatch, capsys, "plan", tmp_path, *FOLLOW)
+    assert code == 2 and str(tmp_path) in err
+    code, _, err = actswm(monkeypatch, capsys, "plan", *FOLLOW, "--baselines", "")
+    assert code == 2 and "nothing to evaluate" in err

@@ -1,0 +1,67 @@
+"""Sharing the beginnings of sequences changes nothing but the work."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actswm.model.tree import PrefixTree
+
+from .naive import naive_rollout
+from .small_models import disturbed, random_context, small_config
+from .test_rollout import relative
+
+SIZES = st.fixed_dictionaries(
+    {
+        "context": st.integers(1, 6),
+        "frames": st.integers(1, 8),
+        "horizon": st.integers(1, 9),
+        "sequences": st.integers(1, 12),
+        "choices": st.integers(1, 4),
+        "encoding": st.sampled_from(["block", "sliding"]),
+        "seed": st.integers(0, 99),
+    }
+)
+
+
+@settings(max_examples=60)
+@given(SIZES)
+def test_the_tree_equals_recomputation(sizes):
+    model = disturbed(small_config(sizes["context"], encoding=sizes["encoding"]))
+    torch.manual_seed(sizes["seed"])
+    context = random_context(model, 1, sizes["frames"])
+    library = torch.rand(sizes["choices"], model.encoding.step_dim)
+    chosen = torch.randint(0, sizes["choices"], (sizes["sequences"], sizes["horizon"]))
+    with torch.no_grad():
+        found = model.rollout_tree(context, library[chosen], PrefixTree.of(chosen))
+        assert relative(found, naive_rollout(model, context, library[chosen][None])[0]) < 1e-5
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 20), st.integers(1, 6), st.integers(1, 4), st.integers(0, 99))
+def test_nodes_are_the_distinct_beginnings(sequences, horizon, choices, seed):
+    chosen = torch.randint(0, choices, (sequences, horizon), generator=torch.Generator().manual_seed(seed))
+    tree = PrefixTree.of(chosen)
+    rows = chosen.tolist()
+    for level in range(horizon):
+        beginnings = [tuple(row[: level + 1]) for row in rows]
+        standing = [beginnings[number] for number in tree.first[level].tolist()]
+        assert sorted(standing) == sorted(set(beginnings))
+        assert [standing[node] for node in tree.node[level].tolist()] == beginnings
+    nodes = sum(len(level) for level in tree.first)
+    assert tree.sharing == pytest.approx(sequences * horizon / nodes)
+
+
+def test_a_shared_beginning_is_computed_once(monkeypatch):
+    """Sequences that differ in their last action only: of each earlier step there is one token."""
+    model = disturbed(small_config(3))
+    chosen = torch.tensor([[0, 1, 0], [0, 1, 1], [0, 1, 2]])
+    block, counted = model.predictor.blocks[0], []
+    original = block.attention_input
+    context = random_context(model, 1, 3)
+    past = model.prepare(context)
+    past.prepare(3)
+    monkeypatch.setattr(block, "attention_input", lambda x, m: counted.append(len(x)) or original(x, m))
+    with torch.no_grad():
+        model.rollout_tree(context, torch.rand(3, 56)[chosen], PrefixTree.of(chosen), past)
+    assert counted == [1, 1 + 1, 1 + 1 + 3]
