@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt tests/peers.txt
 test: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # A preview until the demo with shipped weights: a small model, trained on the spot, on real frames.
 demo: install

@@ -15,6 +15,7 @@ from actswm.planning.chunks import Choices, Controls
 from actswm.planning.costs import COSTS
 from actswm.planning.history import History, encode_frames
 from actswm.planning.planner import Planner, PlanSettings
+from actswm.planning.precision import check_precision
 
 from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, random_context, small_config
@@ -82,13 +83,9 @@ def test_a_warm_start_is_never_worse_than_the_shifted_plan():
 def test_bf16_plans_cost_nearly_as_little():
     model = disturbed(small_config())
     context, goals = random_context(model, 1, 4), torch.randn(5, 12)
-    settings = dataclasses.replace(SETTINGS, candidates=128)
-    exact = Planner(model, FOLLOW, settings)
-    rough = Planner(model, FOLLOW, dataclasses.replace(settings, precision="bf16")).plan(context, goals)
+    check = check_precision(model, FOLLOW, dataclasses.replace(SETTINGS, candidates=128), context, goals)
     assert model.dtype is torch.float32, "the model itself stays as it is"
-    with torch.no_grad():
-        again = float(exact.cost(context, goals)(rough.found.best[None]))
-    assert again == pytest.approx(exact.plan(context, goals).cost, rel=0.1)
+    assert 0.9 < check.cost_ratio < 1.1 and 0.7 < check.elite_overlap <= 1
 
 
 @settings(max_examples=20)

@@ -117,6 +117,36 @@ def clean(
 
 
 @app.command()
+def precision(
+    checkpoint: Path = typer.Argument(help="Model folder."),
+    reference: Path = typer.Argument(help="A clip to follow: an .npz of `actswm plan`'s references."),
+    library: str = typer.Option(..., help="Chunk library: a name or a YAML file."),
+    json_file: Path = JSON,
+) -> None:
+    """Plans found in bf16 against plans found in fp32: their cost, and how many elites they share.
+
+    Example: actswm bench precision runs/room/model plans/freedoom-follow-room/references/00-64px.npz --library
+    keys14/follow
+    """
+    from ..games.chunks import load_library
+    from ..model import WorldModel
+    from ..planning.history import History, encode_frames
+    from ..planning.planner import PlanSettings
+    from ..planning.precision import check_precision
+    from ..planning.references import goals_at, load_reference
+
+    model, clip, settings = WorldModel.from_pretrained(checkpoint), load_reference(reference), PlanSettings()
+    clip.check(str(reference), settings.horizon)
+    history = History(model)
+    history.observe(clip.frames[0])
+    goals = goals_at(encode_frames(model, clip.frames), 0, settings.horizon)
+    result = check_precision(model, load_library(library), settings, history.context(), goals)
+    typer.echo(f"cost_ratio {result.cost_ratio:.4f} (fp32 cost of the bf16 plan over the fp32 plan's)")
+    typer.echo(f"elite_overlap {result.elite_overlap:.3f}")
+    _save(json_file, asdict(result))
+
+
+@app.command()
 def recover(
     repeats: int = typer.Option(3, min=1, help="Searches of our own; the slowest counts. The naive one runs once."),
     json_file: Path = JSON,

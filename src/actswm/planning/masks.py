@@ -11,7 +11,7 @@ Box = tuple[float, float, float, float]
 """Top, bottom, left, right as shares of height and width."""
 MASKS: dict[str, tuple[Box, ...]] = {
     "none": (),
-    "mining": ((0.55, 1.0, 0.75, 1.0), (0.88, 1.0, 0.25, 0.75)),
+    "mining": ((0.55, 1.0, 0.62, 1.0), (0.88, 1.0, 0.25, 0.75)),
 }
 """`mining`: the hand with its tool at the lower right, and the hotbar."""
 

@@ -1,0 +1,39 @@
+"""Does a search in bf16 find as good a plan as one in fp32?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ..model import Context, WorldModel
+from .chunks import Library
+from .planner import Planner, PlanSettings
+
+
+@dataclass(frozen=True)
+class PrecisionCheck:
+    """`cost_ratio`: fp32 cost of bf16's plan over that of fp32's plan. `elite_overlap`: share of fp32's elites that
+    are bf16's, too, when both judge the same first candidates."""
+
+    cost_ratio: float
+    elite_overlap: float
+
+
+@torch.no_grad()
+def check_precision(
+    model: WorldModel, library: Library, settings: PlanSettings, context: Context, goals: Tensor
+) -> PrecisionCheck:
+    exact = Planner(model, library, replace(settings, precision="fp32"))
+    rough = Planner(model, library, replace(settings, precision="bf16"))
+    cost = exact.cost(context, goals)
+    found = rough.plan(context, goals).found.best
+    ratio = float(cost(found[None])) / exact.plan(context, goals).cost
+    generator = torch.Generator().manual_seed(settings.seed)
+    plans = exact.space.start(settings.horizon).sample(settings.candidates, generator)
+    count = settings.search_settings.elites
+    one, two = (
+        set(judge(plans).argsort(stable=True)[:count].tolist()) for judge in (cost, rough.cost(context, goals))
+    )
+    return PrecisionCheck(ratio, len(one & two) / count)
