@@ -88,7 +88,7 @@ def test_annotate_reports_bad_videos_and_ends_with_1(tmp_path, checkpoint):
     bad.write_bytes(b"no video at all")
     done = run("annotate", checkpoint, bad, good, "--out", tmp_path / "out.h5", *SEARCH)
     assert done.exit_code == 1, done.output
-    assert "failed: bad.mp4" in done.output and "9 frames of 1 videos" in done.output
+    assert f"failed: {bad}: cannot be opened" in done.output and "9 frames of 1 videos" in done.output
     assert "vocabulary keys14" in done.output and "recovered by square" in done.output
     assert run("inspect", tmp_path / "out.h5").exit_code == 0
 

@@ -79,7 +79,7 @@ def annotate(
     if report.annotated or report.known:
         typer.echo(describe(out))
     for failure in report.failures:
-        typer.echo(f"failed: {failure.name}: {failure.message}", err=True)
+        typer.echo(f"failed: {failure.message}", err=True)
     if report.failures:
         raise typer.Exit(1)
 

@@ -36,4 +36,5 @@ def bars() -> Iterator[Bars]:
     try:
         yield move
     finally:
-        shown.stop()
+        if tasks:  # a bar that never began would leave an empty line
+            shown.stop()

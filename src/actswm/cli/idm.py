@@ -16,7 +16,7 @@ def idm(
     batch: int = typer.Option(64, help="Pairs of frames in a step."),
     size: int = typer.Option(64, help="Input resolution."),
     frameskip: int = typer.Option(4, help="Raw steps between the two frames."),
-    seed: int = typer.Option(3072, help="Chooses split, order and initial weights."),
+    seed: int = typer.Option(3072, help="Chooses order and initial weights."),
 ) -> None:
     """Train the inverse-dynamics baseline: two neighbouring frames in, the step's controls out.
 

@@ -50,7 +50,7 @@ def train_idm(
     torch.manual_seed(training.seed)
     model = InverseDynamics(config).train()
     binary = torch.from_numpy(encoding.vocabulary.binary)
-    spread = torch.from_numpy(training_prior(data, encoding, training.seed).std)
+    spread = torch.from_numpy(training_prior(data, encoding).std)
     model.scale.copy_(torch.where(binary | (spread == 0), 1.0, spread))
     pairs = WindowDataset(data, encoding, 2, train_starts, config.image_size)
     loader = window_loader(pairs, StepSampler(len(pairs), training.batch, training.steps, training.seed))

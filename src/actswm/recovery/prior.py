@@ -44,13 +44,13 @@ class ActionPrior:
         return replace(self, mean=np.zeros_like(self.mean)) if guide == "zero-init" else self
 
 
-def training_prior(path: Path, encoding: ActionEncoding, split_seed: int = 3072) -> ActionPrior:
+def training_prior(path: Path, encoding: ActionEncoding) -> ActionPrior:
     """From all valid steps of the training split."""
     with DatasetFile(path) as file:
         require_vocabulary(file, encoding)
         skip = encoding.frameskip
         steps = []
-        for episode in split_episodes(file.num_episodes, split_seed).train:
+        for episode in split_episodes(file.num_episodes).train:
             first, count = int(file.ep_offset[episode]), int(file.ep_len[episode]) // skip
             rows = slice(first, first + count * skip)
             valid = file.frame_valid[rows].reshape(count, skip).all(1)

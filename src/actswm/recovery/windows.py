@@ -58,7 +58,6 @@ def sample_windows(
     seed: int = 42,
     validity: Validity = "strict",
     context: int = 32,
-    split_seed: int = 3072,
 ) -> WindowSample:
     """Draw windows without replacement.
 
@@ -68,7 +67,7 @@ def sample_windows(
     lead_in = context - 1 if validity == "strict" else 0
     shape = WindowShape(lead_in + steps + 1, frameskip, validity)
     with DatasetFile(path) as file:
-        episodes = split_episodes(file.num_episodes, split_seed).part(split)
+        episodes = split_episodes(file.num_episodes).part(split)
         rows = starts_in(file, shape, episodes) + lead_in * frameskip
     chosen = np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False)
     return WindowSample(path, chosen, steps, frameskip)
