@@ -40,7 +40,6 @@ def train(
                 config.model.predictor.context,
                 config.objective.horizon if config.objective.rollout else 1,
                 config.model.frameskip,
-                split_seed=config.training.seed,
             )
         ],
         callbacks=[] if quiet else [training_progress()],
