@@ -26,8 +26,8 @@ def test_what_differs_is_named():
     measured = {"models": [{"name": "b", "gap": {"mean": 0.52}, "skill": 0.1}]}
     places = [str(difference) for difference in differences(expected, measured, 0.01)]
     assert places == [
-        "models[0].gap.mean: 0.5000 expected, 0.5200 measured",
-        "models[0].skill: nan expected, 0.1000 measured",
+        "models.0.gap.mean: 0.5000 expected, 0.5200 measured",
+        "models.0.skill: nan expected, 0.1000 measured",
         "windows: 64.0000 expected, nothing measured",
     ]
     assert len(differences(expected, measured, 0.05)) == 2

@@ -45,7 +45,7 @@ def differences(expected: Any, measured: Any, tolerance: float) -> list[Differen
     for place, value in _numbers(expected):
         other = found.get(place)
         if other is None or not _close(value, other, tolerance):
-            wrong.append(Difference(place, value, other))
+            wrong.append(Difference(".".join(map(str, place)), value, other))
     return wrong
 
 
@@ -55,13 +55,14 @@ def _close(one: float, other: float, tolerance: float) -> bool:
     return abs(one - other) <= tolerance * max(1.0, abs(one))
 
 
-def _numbers(tree: Any, place: str = "") -> Iterator[tuple[str, float]]:
+def _numbers(tree: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    """All numbers with the keys and indices that lead to them."""
     if isinstance(tree, dict):
         for key, value in tree.items():
-            yield from _numbers(value, f"{place}.{key}" if place else key)
+            yield from _numbers(value, (*place, key))
     elif isinstance(tree, (list, tuple)):
         for index, value in enumerate(tree):
-            yield from _numbers(value, f"{place}[{index}]")
+            yield from _numbers(value, (*place, index))
     elif tree is None:
         yield place, math.nan
     elif isinstance(tree, (int, float)):
