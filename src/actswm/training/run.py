@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ def train(
     """Train into `folder`, or go on where a run of the same configuration stopped."""
     checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # between Lightning and torch, not the user
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
