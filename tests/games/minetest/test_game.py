@@ -12,6 +12,7 @@ import pytest
 from actswm.controls import KEYS14, MINECRAFT, Vocabulary
 from actswm.errors import UserError
 from actswm.game import Frame, Game
+from actswm.games.episodes import RecordingPlan
 from actswm.games.minetest.settings import PITCH_LIMIT
 from actswm.games.minetest.world import FLOOR, ground
 from actswm.games.registry import make_game
@@ -134,6 +135,15 @@ def test_camera_degrees_are_exact_and_stop_at_the_engines_limit() -> None:
         up_again = play(game, ({"pitch": 82.0}, 4), ({"pitch": -40.0}, 1))
         assert up_again[0]["pitch"] == pytest.approx(PITCH_LIMIT - 40, abs=0.06)
         assert up_again[2].shape == (96, 160, 3)
+
+
+def test_nobody_starts_inside_a_tree() -> None:
+    """Whose head is in a node sees black; seed 3's first episode used to begin in a jungle tree."""
+    plan = RecordingPlan("minetest/terrain", seed=3, size=(48, 48))
+    with contextlib.closing(plan.open_game()) as game:
+        for episode in range(3):
+            frame, _ = game.reset(seed=plan.episode_seed(episode))
+            assert (frame.max(2) > 24).mean() > 0.3
 
 
 def test_terrain_is_the_same_again_after_it_was_changed() -> None:

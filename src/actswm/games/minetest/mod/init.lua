@@ -121,9 +121,34 @@ local function ground(spots)
 	return vector.new(x, 30, z) -- water everywhere: drop in, and swim
 end
 
+local function solid(pos)
+	local node = minetest.registered_nodes[minetest.get_node(pos).name]
+	return not node or node.walkable or node.liquidtype ~= "none"
+end
+
+-- Trees and boulders come after the generator's ground level: the nearest place where nothing stands in the way.
+local function clear(position)
+	for reach = 0, 12 do
+		for dx = -reach, reach do
+			for dz = -reach, reach do
+				for _, dy in ipairs(math.max(math.abs(dx), math.abs(dz)) == reach and {0, 1, -1, 2, -2, 3} or {}) do
+					local feet = vector.offset(position, dx, dy + 0.5, dz)
+					if solid(vector.offset(feet, 0, -1, 0)) and not solid(feet) and not solid(vector.offset(feet, 0, 1, 0)) then
+						return vector.offset(position, dx, dy, dz)
+					end
+				end
+			end
+		end
+	end
+	return position
+end
+
 local function begin(player, start)
 	undo()
 	build(start.boxes)
+	if start.spots then
+		start.position = clear(start.position)
+	end
 	for _, object in ipairs(minetest.get_objects_inside_radius(start.position, 300)) do
 		if not object:is_player() then
 			object:remove()
