@@ -65,7 +65,7 @@ def test_drift(room, tmp_path):
     wrong = actswm(
         "drift", room / "run", *options, "--controls", "--bound", "--expect", tmp_path / "wrong.json", code=1
     )
-    assert "models[0].steps[2].copy.mean" in wrong.stderr
+    assert "models.0.steps.2.copy.mean" in wrong.stderr
 
 
 def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
