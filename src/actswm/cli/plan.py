@@ -49,6 +49,8 @@ def plan(
 
     Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
     """
+    from dataclasses import asdict
+
     import torch
 
     from ..games.chunks import RAW_STEPS, load_library
@@ -56,6 +58,7 @@ def plan(
     from ..games.registry import DEFAULT_SIZE, make_game
     from ..games.tasks import find_task
     from ..model import WorldModel
+    from ..origin import this_command
     from ..planning.evaluation import Evaluation
     from ..planning.methods import baseline, planning
     from ..planning.planner import Planner, PlanSettings
@@ -87,6 +90,7 @@ def plan(
     methods += [(baseline(name, task, library, seed), size) for name in names]
     if not methods:
         raise UserError("nothing to evaluate: give a checkpoint or --baselines")
+    about = {"kind": "plan", **asdict(this_command()), "seed": seed}
     evaluation = Evaluation(
         task=task,
         episodes=episodes,
@@ -96,14 +100,13 @@ def plan(
         engine_errors=(EngineDied,),
         reference=load_reference(reference_file) if reference_file else None,
         film=film,
+        about=about,
     )
     results = _run(evaluation, methods)
     _show(task.name, results)
     typer.echo(f"episodes, films and references: {evaluation.out}")
     if json_file:
-        from dataclasses import asdict
-
-        write_json(json_file, {"task": task.name, "methods": [asdict(result) for result in results]})
+        write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
 
 
 def _named(checkpoints: list[Path]) -> dict[str, Path]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..data import DatasetFile
+from ..origin import commit
 
 
 def provenance(
@@ -32,19 +32,3 @@ def provenance(
         "commit": commit(),
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
     }
-
-
-def commit() -> str:
-    """The project's commit, with `+` if the tree has changes; empty outside a checkout."""
-    here = Path(__file__).parent
-    try:
-        revision = _git(here, "rev-parse", "--short=12", "HEAD")
-        return revision + ("+" if _git(here, "status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()
