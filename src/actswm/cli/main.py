@@ -18,6 +18,7 @@ from .inspect import inspect
 from .plan import plan
 from .record import record
 from .recover import recover
+from .report import report
 from .score import score
 from .sheet import sheet
 from .train import train
@@ -42,6 +43,7 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(report)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
