@@ -99,6 +99,7 @@ def drift(
             f"Step drift of {names} on {len(sample)} windows of {data.name}",
             "Curves of similarity to the encoded future over steps, and bars at the last step",
             origin,
+            seed,
         )
     require_expected(expect, result, tolerance)
 

@@ -107,7 +107,7 @@ def recover(
         title = f"{name}, {target}, {data.name} row {row}"
         write_piano_roll(picture, vocabulary.names, *chosen, title=title)
         alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
-        write_note(picture, "piano-roll", title, alt, this_command())
+        write_note(picture, "piano-roll", title, alt, this_command(), seed)
         typer.echo(f"piano roll: {picture}")
     roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
     save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist(), roll))

@@ -51,6 +51,8 @@ class Cell:
     bar: tuple[float, float, float] | None = None
     colour: int | None = None
     swatch: bool = False
+    tone: str = ""
+    """good, bad, or neither."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Listing:
 
     title: str
     text: str
+    made: Made | None
 
 
 Block = Text | Heading | Panels | Table | Image | Videos | Listing
@@ -119,9 +122,13 @@ def figure(estimate: Estimate | None, bar: bool = False, colour: int | None = No
     """An estimate as a cell."""
     if estimate is None or math.isnan(estimate.mean):
         return Cell("–")
-    interval = "" if math.isnan(estimate.low) else f"{estimate.low:.2f} to {estimate.high:.2f}"
+    interval = "" if math.isnan(estimate.low) else f"{_short(estimate.low)} to {_short(estimate.high)}"
     shown = (estimate.low, estimate.mean, estimate.high) if bar and interval else None
-    return Cell(f"{estimate.mean:.2f}", interval, shown, colour)
+    return Cell(_short(estimate.mean), interval, shown, colour)
+
+
+def _short(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # no negative zero
 
 
 def heading(name: str, colour: Colour) -> Cell:

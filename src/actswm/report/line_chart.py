@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 380, 250
-LEFT, RIGHT, TOP, BOTTOM = 40, 70, 12, 38
-LABEL_HEIGHT = 13.0
+LEFT, RIGHT, TOP, BOTTOM = 42, 94, 12, 38
+LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
 
 
@@ -34,6 +34,7 @@ class Axes:
     y: str
     low: float | None = None
     high: float | None = None
+    left: float | None = None
 
 
 def line_chart(
@@ -72,7 +73,8 @@ class _Scale:
         ys = [y for line in lines for _, y in line.points if math.isfinite(y)] or [0.0, 1.0]
         low = min(ys) if axes.low is None else min(axes.low, *ys)
         high = max(ys) if axes.high is None else max(axes.high, *ys)
-        return cls(min(xs), max(max(xs), min(xs) + 1), low, high if high > low else low + 1)
+        left = min(xs) if axes.left is None else axes.left
+        return cls(left, max(max(xs), left + 1), low, high if high > low else low + 1)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         y = min(max(y, self.low), self.high)
@@ -85,7 +87,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Round numbers between the limits."""
     rough = (high - low) / about
     size = 10 ** math.floor(math.log10(rough))
-    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * 0.999)
+    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [round(n * step, 10) for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
@@ -97,7 +99,7 @@ def _grid(scale: _Scale, axes: Axes) -> list[str]:
         y = scale.at(scale.left, value)[1]
         strong = " zero" if value == 0 else ""
         parts.append(f'<line class="grid{strong}" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="end" x="{LEFT - 6}" y="{y + 3.5:.1f}">{value:g}</text>')
+        parts.append(f'<text class="end" x="{LEFT - 6}" y="{y + 4:.1f}">{value:g}</text>')
     for value in _whole_ticks(scale):
         x = scale.at(value, scale.low)[0]
         parts.append(f'<text class="middle" x="{x:.1f}" y="{bottom + 15}">{value:g}</text>')
@@ -109,8 +111,10 @@ def _grid(scale: _Scale, axes: Axes) -> list[str]:
 
 
 def _whole_ticks(scale: _Scale) -> list[float]:
-    inner = [tick for tick in ticks(scale.left, scale.right) if tick == int(tick)]
-    return inner if scale.left in inner else [scale.left, *(t for t in inner if t > scale.left + 1)]
+    """Whole numbers, the first step among them: it is the one that people look for."""
+    found = [tick for tick in ticks(scale.left, scale.right) if tick == int(tick)]
+    near = 0.08 * (scale.right - scale.left)
+    return [scale.left, *(tick for tick in found if tick > scale.left + near)]
 
 
 def _line(scale: _Scale, line: Line) -> str:
@@ -123,7 +127,7 @@ def _line(scale: _Scale, line: Line) -> str:
 
 
 def _labels(scale: _Scale, lines: Sequence[Line]) -> list[str]:
-    """Each line's name beside its end, moved apart where ends meet."""
+    """Each line's name, after a piece of the line, beside its end; moved apart where ends meet."""
     ends = [[p for p in line.points if math.isfinite(p[1])][-1] for line in lines]
     named = sorted((scale.at(*end)[1], number) for number, end in enumerate(ends) if lines[number].label)
     placed: list[float] = []
@@ -134,11 +138,15 @@ def _labels(scale: _Scale, lines: Sequence[Line]) -> list[str]:
         placed = [max(TOP, y - overflow) for y in placed]
         for i in range(len(placed) - 2, -1, -1):
             placed[i] = min(named[i][0], placed[i + 1] - LABEL_HEIGHT)
-    x = WIDTH - RIGHT + 5
-    return [
-        f'<text class="label {_colour(lines[number])}" x="{x}" y="{y + 3.5:.1f}">{escape(lines[number].label)}</text>'
-        for y, (_, number) in zip(placed, named)
-    ]
+    x = WIDTH - RIGHT + 6
+    parts = []
+    for y, (_, number) in zip(placed, named):
+        line = lines[number]
+        if line.style != "points":
+            points = f"{x},{y:.1f} {x + 18},{y:.1f}"
+            parts.append(f'<polyline class="{line.style} {_colour(line)}" points="{points}"/>')
+        parts.append(f'<text class="label" x="{x + 23}" y="{y + 4:.1f}">{escape(line.label)}</text>')
+    return parts
 
 
 def _polygon(places: Sequence[tuple[float, float]], style: str) -> str:

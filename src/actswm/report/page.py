@@ -101,5 +101,5 @@ def _images(sources: Sources, kind: str, drawn: Sequence[str] | set[str] = ()) -
 
 def _image(picture: Picture) -> Image:
     note = picture.note
-    made = Made(note.command, note.commit, None)
+    made = Made(note.command, note.commit, note.seed)
     return Image(data_uri("image/png", picture.png), note.alt, note.caption, made)

@@ -27,12 +27,15 @@ class PictureNote:
     alt: str
     command: str
     commit: str
+    seed: int | None
 
 
-def write_note(path: Path, kind: str, caption: str, alt: str, origin: Origin) -> None:
+def write_note(
+    path: Path, kind: str, caption: str, alt: str, origin: Origin, seed: int | None = None
+) -> None:
     """Put the note into a PNG: written to a temporary name, then renamed."""
     picture = path.read_bytes()
-    note = PictureNote(kind, caption, alt, origin.command, origin.commit)
+    note = PictureNote(kind, caption, alt, origin.command, origin.commit, seed)
     body = b"iTXt" + _KEYWORD + json.dumps(asdict(note), ensure_ascii=False).encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp.png")

@@ -13,7 +13,7 @@ def roll_chart(title: str, recorded: Mapping[str, str], recovered: Mapping[str, 
     """Lanes of 0 and 1. Controls that neither side ever presses are left out."""
     used = [name for name in recorded if "1" in recorded[name] + recovered[name]] or list(recorded)
     steps = max(len(lane) for lane in recorded.values())
-    width, height = LEFT + STEP * steps + 4, TOP + LANE * len(used) + BOTTOM
+    width, height = LEFT + STEP * steps + 10, TOP + LANE * len(used) + BOTTOM
     parts = []
     for number, name in enumerate(used):
         top = TOP + LANE * number

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .blocks import Block, Cell, Colour, Section, Table, Text, figure, heading
 from .drift_section import THRESHOLD, verdict
+from .results import DriftModel
 from .sources import Sources
 
 Column = Mapping[str, Cell]
@@ -33,11 +34,16 @@ def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> 
     return Section("summary", "At a glance", "At a glance", tuple(blocks))
 
 
+def _verdict(model: DriftModel) -> Cell:
+    text = verdict(model)
+    return Cell(text, tone="good" if text == "listens" else "bad" if text == "ignores its actions" else "")
+
+
 def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for drift in sources.drift:
         models = {model.name: model for model in drift.models}
-        columns[f"verdict on {drift.data}"] = {name: Cell(verdict(model)) for name, model in models.items()}
+        columns[f"verdict on {drift.data}"] = {name: _verdict(model) for name, model in models.items()}
         columns[f"gap to shuffled, {drift.data}"] = {
             name: figure(model.curves["shuffled_gap"][-1], True, colour(name)) for name, model in models.items()
         }

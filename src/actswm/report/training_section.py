@@ -24,7 +24,7 @@ def training_section(runs: Sequence[TrainingRun], colour: Colour) -> Section | N
         caption = "Lines: training batches; points: validation. Objectives differ, so losses compare within a run."
         blocks.append(Panels(panels, caption, None))
     blocks.append(_table(runs, colour))
-    blocks += [Listing(f"Configuration of {run.name}", run.config) for run in runs if run.config]
+    blocks += [Listing(f"Configuration of {run.name}", run.config, run.made) for run in runs if run.config]
     return Section("training", "Training", "How the models were trained", tuple(blocks))
 
 
@@ -46,7 +46,7 @@ def _panel(name: str, title: str, runs: Sequence[TrainingRun], colour: Colour) -
         if points := run.losses.get(f"val/{name}"):
             lines.append(Line("", points, colour(run.name), "points"))
     said = ", ".join(f"{line.label} ends at {line.points[-1][1]:.3f}" for line in lines if line.label)
-    svg = line_chart(f"{title} over training steps: {said}", Axes("training step", title.lower(), 0.0), lines)
+    svg = line_chart(f"{title} over training steps: {said}", Axes("training step", title.lower(), low=0.0, left=0.0), lines)
     return Panel(title, svg)
 
 
