@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 380, 250
-LEFT, RIGHT, TOP, BOTTOM = 42, 94, 12, 38
+LEFT, RIGHT, TOP, BOTTOM = 52, 94, 12, 38
 LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
 
@@ -133,11 +133,10 @@ def _labels(scale: _Scale, lines: Sequence[Line]) -> list[str]:
     placed: list[float] = []
     for y, _ in named:
         placed.append(max(y, placed[-1] + LABEL_HEIGHT) if placed else y)
-    overflow = placed[-1] - (HEIGHT - BOTTOM) if placed else 0
-    if overflow > 0:
-        placed = [max(TOP, y - overflow) for y in placed]
-        for i in range(len(placed) - 2, -1, -1):
-            placed[i] = min(named[i][0], placed[i + 1] - LABEL_HEIGHT)
+    limit = HEIGHT - BOTTOM + LABEL_HEIGHT / 2
+    for i in reversed(range(len(placed))):
+        placed[i] = min(placed[i], limit)
+        limit = placed[i] - LABEL_HEIGHT
     x = WIDTH - RIGHT + 6
     parts = []
     for y, (_, number) in zip(placed, named):

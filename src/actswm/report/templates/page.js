@@ -5,11 +5,13 @@ for (const episode of document.querySelectorAll(".episode")) {
   const button = document.createElement("button");
   button.type = "button";
   const playing = () => films.some(film => !film.paused && !film.ended);
-  const name = () => { button.textContent = playing() ? "Pause" : "Play side by side"; };
+  const name = () => { button.textContent = playing() ? "Pause" : "Play side by side, half speed"; };
   button.addEventListener("click", () => {
     if (playing()) return films.forEach(film => film.pause());
     for (const film of films) {
       film.currentTime = 0;
+      film.playbackRate = 0.5;
+      film.loop = true;
       film.play();
     }
   });
