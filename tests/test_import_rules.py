@@ -25,7 +25,7 @@ ALLOWED = {
     "report": set(),
     "play": {"model"},
 }
-WITHOUT_TORCH = ("controls", "game", "executor", "formats", "data", "games", "curation", "cli.main")
+WITHOUT_TORCH = ("controls", "game", "executor", "formats", "data", "games", "curation", "report.page", "cli.main")
 
 
 def imported_rooms(path: Path) -> set[str]:

@@ -8,7 +8,11 @@ from typing import Any
 
 
 def estimate(mean: float | None) -> dict[str, float | None]:
-    return {"mean": mean, "low": None if mean is None else mean - 0.02, "high": None if mean is None else mean + 0.02}
+    return {
+        "mean": mean,
+        "low": None if mean is None else mean - 0.02,
+        "high": None if mean is None else mean + 0.02,
+    }
 
 
 def drift(gaps: dict[str, float], command: str = "actswm drift a b", data: str = "room.h5") -> dict[str, Any]:
@@ -25,12 +29,21 @@ def drift(gaps: dict[str, float], command: str = "actswm drift a b", data: str =
 def fidelity(*names: str) -> dict[str, Any]:
     def row(kind: str, step: int) -> dict[str, Any]:
         recorded = kind == "recorded"
-        figures = {"fidelity": estimate(None if recorded else 0.8), "skill": estimate(0.5), "top1": estimate(0.6)}
+        figures = {
+            "fidelity": estimate(None if recorded else 0.8),
+            "skill": estimate(0.5),
+            "top1": estimate(0.6),
+        }
         return {"kind": kind, "step": step, "cases": 9, **figures, "chance": 0.125}
 
     steps = [row(kind, step) for kind in ("all", "recorded", "zero") for step in (1, 2)]
     about = {"kind": "fidelity", "command": "actswm fidelity a", "commit": "", "seed": 8}
-    return {**about, "data": "room.h5", "windows": 9, "models": [{"name": name, "steps": steps} for name in names]}
+    return {
+        **about,
+        "data": "room.h5",
+        "windows": 9,
+        "models": [{"name": name, "steps": steps} for name in names],
+    }
 
 
 def plan(**successes: int) -> dict[str, Any]:
@@ -56,7 +69,11 @@ def recover(command: str = "actswm recover a") -> dict[str, Any]:
     controls = [{"name": "W", "pressed_share": 0.5, **{figure: estimate(0.7) for figure in figures}}]
     scores = {name: estimate(0.7) for name in ("key_accuracy", "active_accuracy", "balanced_accuracy", "f1")}
     scores = {**scores, "controls": controls, "camera_error": {}}
-    roll = {"window": 0, "recorded": {"W": "0110", "A": "0000"}, "recovered": {"a": {"W": "0011", "A": "0000"}}}
+    roll = {
+        "window": 0,
+        "recorded": {"W": "0110", "A": "0000"},
+        "recovered": {"a": {"W": "0011", "A": "0000"}},
+    }
     return {
         "kind": "recover",
         "command": command,

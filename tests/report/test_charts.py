@@ -1,5 +1,6 @@
 import math
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,7 @@ def test_lines_stay_inside_and_labels_apart(curves):
             assert 0 <= x <= WIDTH and 0 <= y <= HEIGHT
     labels = sorted(float(text.get("y")) for text in svg.iter("text") if text.get("class") == "label")
     assert len(labels) == sum(any(map(math.isfinite, curve)) for curve in curves)
-    assert all(b - a >= LABEL_HEIGHT - 0.11 for a, b in zip(labels, labels[1:]))
+    assert all(b - a >= LABEL_HEIGHT - 0.11 for a, b in pairwise(labels))
 
 
 def test_names_cannot_break_the_picture():
@@ -45,7 +46,7 @@ def test_presses_are_the_runs_of_ones(lane):
         assert first < last
         again[first:last] = "1" * (last - first)
     assert "".join(again) == lane
-    assert all(end < start for (_, end), (start, _) in zip(runs, runs[1:])), "neighbours are one press"
+    assert all(end < start for (_, end), (start, _) in pairwise(runs)), "neighbours are one press"
 
 
 def test_the_roll_shows_hits_and_false_presses_of_used_controls():
@@ -53,4 +54,6 @@ def test_the_roll_shows_hits_and_false_presses_of_used_controls():
     tree = ElementTree.fromstring(str(svg))
     bars = [bar.get("class") for bar in tree.iter("rect")]
     assert (bars.count("recorded"), bars.count("hit"), bars.count("false")) == (1, 1, 2)
-    assert {"W", "A"} <= {text.text for text in tree.iter("text")} and "S" not in [t.text for t in tree.iter("text")]
+    assert {"W", "A"} <= {text.text for text in tree.iter("text")} and "S" not in [
+        t.text for t in tree.iter("text")
+    ]

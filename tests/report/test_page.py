@@ -54,6 +54,14 @@ def test_only_what_there_is(tmp_path):
     assert re.sub("<.*?>", "", command) == "actswm drift a b"
 
 
+def test_a_model_that_has_diverged(tmp_path):
+    tree = made.drift({"a": 0.5})
+    nothing = {name: made.estimate(None) for name in tree["models"][0]["steps"][0] if name != "step"}
+    tree["models"].append({"name": "gone", "steps": [{"step": 1, **nothing}] * 3})
+    html = render(tmp_path, made.write(tmp_path / "d.json", tree))
+    assert "gone cannot be judged" in html and "a listens" in html and "nan" not in html.split("<main")[1]
+
+
 def everything(tmp_path):
     folder = tmp_path / "demo"
     made.write(folder / "drift.json", made.drift({"a": 0.6, "<b>": 0.03}))

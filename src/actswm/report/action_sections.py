@@ -106,7 +106,9 @@ def _scores(result: Recover, colour: Colour) -> Table:
     )
     head = ("method", "balanced accuracy", "F1", "active accuracy", "key accuracy", "relative action gap")
     guide = "each window's own actions (an oracle)" if result.guide == "gt-dist" else result.guide
-    caption = f"{result.windows} windows of {result.data}, target {result.target}, start {guide}; 95 % intervals"
+    caption = (
+        f"{result.windows} windows of {result.data}, target {result.target}, start {guide}; 95 % intervals"
+    )
     return Table(caption, head, rows, result.made)
 
 

@@ -11,10 +11,10 @@ from .results import Fidelity, FidelityRow
 
 INTRODUCTION = (
     "A future that changes with the actions need not change rightly. The game can tell: it goes back to a recorded "
-    "moment, other actions are played, and what truly happens is rendered. F is how often the future imagined under those "
-    "actions is nearer to that truth than the future imagined under the recorded ones: one half means that the actions "
-    "are ignored. Top-1 is how often, among all the rendered futures, the right one is the nearest. Skill is 0 for "
-    "standing still and 1 for a perfect prediction."
+    "moment, other actions are played, and what truly happens is rendered. F is how often the future imagined under "
+    "those actions is nearer to that truth than the future imagined under the recorded ones: one half means that the "
+    "actions are ignored. Top-1 is how often, among all the rendered futures, the right one is the nearest. Skill is "
+    "0 for standing still and 1 for a perfect prediction."
 )
 SHEETS = (
     "The same question for the eye. Upper rows: what truly happens under these actions. Lower rows: what the model "
@@ -34,7 +34,13 @@ def fidelity_section(results: Sequence[Fidelity], colour: Colour) -> Section | N
         panels = (
             _panel(result, "F over steps", "F", lambda row: row.fidelity, lambda row: 0.5, "ignored", colour),
             _panel(
-                result, "Top-1 over steps", "top-1", lambda row: row.top1, lambda row: row.chance, "chance", colour
+                result,
+                "Top-1 over steps",
+                "top-1",
+                lambda row: row.top1,
+                lambda row: row.chance,
+                "chance",
+                colour,
             ),
         )
         blocks += [Panels(panels, caption, result.made), _overview(result, colour), _kinds(result, colour)]

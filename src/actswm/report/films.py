@@ -21,6 +21,7 @@ class Film:
     planner: bool
     path: Path
 
+
 def find_films(folder: Path, task: str, methods: Sequence[str]) -> tuple[Film, ...]:
     """The films of an evaluation's folder, `METHOD/episode-NN.json` beside `.mp4`, of this task."""
     films = []

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from ..errors import UserError
 from .action_sections import planning_section, recovery_section
@@ -38,7 +37,7 @@ def build_page(sources: Sources, title: str = TITLE, episodes: int = 2) -> Page:
     models = _models(sources)
     places = {name: number % PALETTE for number, name in enumerate(models)}
     colour: Colour = places.get
-    drawn = {result.made.command for result in (*sources.drift, *sources.recoveries)}
+    drawn = {each.made.command for each in sources.drift} | {each.made.command for each in sources.recoveries}
     sections = [
         summary_section(sources, models, colour),
         drift_section(sources.drift, _images(sources, "drift", drawn), colour),
@@ -59,21 +58,13 @@ def write_page(page: Page, path: Path) -> None:
     """Written to a temporary name, then renamed."""
     environment = Environment(
         loader=PackageLoader("actswm.report", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loader = environment.loader
-    assert loader is not None
-    own = {
-        name: Markup(loader.get_source(environment, name)[0])  # noqa: S704 - our own files
-        for name in ("page.css", "page.js")
-    }
     numbers = {made: number for number, made in enumerate(page.commands, 1)}
-    html = environment.get_template("page.html.j2").render(
-        page=page, numbers=numbers, css=own["page.css"], js=own["page.js"]
-    )
+    html = environment.get_template("page.html.j2").render(page=page, numbers=numbers)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         temporary.write_text(html, encoding="utf-8")
@@ -88,7 +79,10 @@ def _models(sources: Sources) -> list[str]:
     names += [model.name for fidelity in sources.fidelity for model in fidelity.models]
     names += [method.name for plan in sources.plans for method in plan.methods if method.plan_cpu_seconds]
     names += [
-        method.name for result in sources.recoveries for method in result.methods if method.relative_gap is not None
+        method.name
+        for result in sources.recoveries
+        for method in result.methods
+        if method.relative_gap is not None
     ]
     return list(dict.fromkeys([*names, *(run.name for run in sources.runs)]))
 

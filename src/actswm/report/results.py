@@ -155,15 +155,20 @@ def _drift(tree: Mapping[str, Any], path: Path) -> Drift:
         )
         for model in tree["models"]
     )
+    if not models or not all(model.curves["recorded"] for model in models):
+        raise ValueError("it holds no step of a model")
     return Drift(_made(tree, tree["seed"]), tree["data"], tree["windows"], models)
 
 
 def _fidelity(tree: Mapping[str, Any], path: Path) -> Fidelity:
     def row(step: Mapping[str, Any]) -> FidelityRow:
-        figures = (_estimate(step[name]) for name in ("fidelity", "skill", "top1"))
-        return FidelityRow(step["kind"], step["step"], step["cases"], *figures, _number(step["chance"]))
+        fidelity, skill, top1 = (_estimate(step[name]) for name in ("fidelity", "skill", "top1"))
+        chance = _number(step["chance"])
+        return FidelityRow(step["kind"], step["step"], step["cases"], fidelity, skill, top1, chance)
 
     models = tuple(FidelityModel(model["name"], tuple(map(row, model["steps"]))) for model in tree["models"])
+    if not models or not all(model.of("all") for model in models):
+        raise ValueError("it holds no step of a model")
     return Fidelity(_made(tree, tree["seed"]), tree["data"], tree["windows"], models)
 
 
@@ -208,12 +213,14 @@ def _recover_method(name: str, scores: Mapping[str, Any], costs: Mapping[str, An
         )
         for row in scores["controls"]
     )
-    figures = ("key_accuracy", "active_accuracy", "balanced_accuracy", "f1")
     return RecoverMethod(
         name,
         _estimate(costs["relative_gap"]) if costs else None,
         (costs["verdict"] or "") if costs else "",
-        *(_estimate(scores[figure]) for figure in figures),
+        _estimate(scores["key_accuracy"]),
+        _estimate(scores["active_accuracy"]),
+        _estimate(scores["balanced_accuracy"]),
+        _estimate(scores["f1"]),
         controls,
     )
 

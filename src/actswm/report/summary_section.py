@@ -14,7 +14,9 @@ Column = Mapping[str, Cell]
 
 def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> Section | None:
     """Left out where there is nothing to compare: no result says anything about a model."""
-    columns = {name: column for name, column in _columns(sources, colour).items() if set(column) & set(models)}
+    columns = {
+        name: column for name, column in _columns(sources, colour).items() if set(column) & set(models)
+    }
     rows = tuple(
         (heading(name, colour), *(column.get(name, Cell("–")) for column in columns.values()))
         for name in models
@@ -26,8 +28,8 @@ def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> 
     if sources.drift:
         blocks.append(
             Text(
-                "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it more "
-                f"than {THRESHOLD} of similarity to the real future, with its whole interval; it ignores them if "
+                "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it "
+                f"more than {THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if "
                 "the whole interval lies below."
             )
         )
@@ -45,11 +47,13 @@ def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
         models = {model.name: model for model in drift.models}
         columns[f"verdict on {drift.data}"] = {name: _verdict(model) for name, model in models.items()}
         columns[f"gap to shuffled, {drift.data}"] = {
-            name: figure(model.curves["shuffled_gap"][-1], True, colour(name)) for name, model in models.items()
+            name: figure(model.curves["shuffled_gap"][-1], True, colour(name))
+            for name, model in models.items()
         }
     for fidelity in sources.fidelity:
         columns[f"F, {fidelity.data}"] = {
-            model.name: figure(model.of("all")[-1].fidelity, True, colour(model.name)) for model in fidelity.models
+            model.name: figure(model.of("all")[-1].fidelity, True, colour(model.name))
+            for model in fidelity.models
         }
     for plan in sources.plans:
         columns[f"success, {plan.task}"] = {
@@ -63,6 +67,7 @@ def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
         }
     for recovery in sources.recoveries:
         columns[f"balanced accuracy, {recovery.data}, {recovery.target}"] = {
-            method.name: figure(method.balanced_accuracy, True, colour(method.name)) for method in recovery.methods
+            method.name: figure(method.balanced_accuracy, True, colour(method.name))
+            for method in recovery.methods
         }
     return columns

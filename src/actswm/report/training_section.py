@@ -21,7 +21,9 @@ def training_section(runs: Sequence[TrainingRun], colour: Colour) -> Section | N
     blocks: list[Block] = []
     panels = tuple(_panel(name, title, runs, colour) for name, title in CHARTS.items() if _logged(name, runs))
     if panels:
-        caption = "Lines: training batches; points: validation. Objectives differ, so losses compare within a run."
+        caption = (
+            "Lines: training batches; points: validation. Objectives differ, so losses compare within a run."
+        )
         blocks.append(Panels(panels, caption, None))
     blocks.append(_table(runs, colour))
     blocks += [Listing(f"Configuration of {run.name}", run.config, run.made) for run in runs if run.config]
@@ -42,12 +44,14 @@ def _panel(name: str, title: str, runs: Sequence[TrainingRun], colour: Colour) -
     lines = []
     for run in runs:
         if points := run.losses.get(name):
-            lines.append(Line(run.name, points, colour(run.name), "points" if name.startswith("val/") else "solid"))
+            lines.append(
+                Line(run.name, points, colour(run.name), "points" if name.startswith("val/") else "solid")
+            )
         if points := run.losses.get(f"val/{name}"):
             lines.append(Line("", points, colour(run.name), "points"))
     said = ", ".join(f"{line.label} ends at {line.points[-1][1]:.3f}" for line in lines if line.label)
-    svg = line_chart(f"{title} over training steps: {said}", Axes("training step", title.lower(), low=0.0, left=0.0), lines)
-    return Panel(title, svg)
+    axes = Axes("training step", title.lower(), low=0.0, left=0.0)
+    return Panel(title, line_chart(f"{title} over training steps: {said}", axes, lines))
 
 
 def _table(runs: Sequence[TrainingRun], colour: Colour) -> Table:
