@@ -35,7 +35,7 @@ def demo(tmp_path_factory):
     """A folder as a user leaves it: a recording, a barely trained model, and one result of each command."""
     folder = tmp_path_factory.mktemp("demo")
     data = folder / "room.h5"
-    record(RecordingPlan("freedoom/room", size=(32, 32), episode_steps=120), 480, data)
+    record(RecordingPlan("freedoom/room", size=(32, 32), episode_steps=180), 720, data)
     config = load_config(
         "tiny/lewm-rollout", ["training.steps=8", "training.threads=1", "training.log_every=2"]
     )

@@ -148,7 +148,9 @@ def precision(
 
 @app.command()
 def recover(
-    repeats: int = typer.Option(3, min=1, help="Searches of our own; the slowest counts. The naive one runs once."),
+    repeats: int = typer.Option(
+        3, min=1, help="Searches of our own; the slowest counts. The naive one runs once."
+    ),
     json_file: Path = JSON,
 ) -> None:
     """One recovered step at the paper's size (context 32, 1,024 candidates, 8 iterations) against the naive search.

@@ -12,6 +12,7 @@ from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
 from .drift import drift
+from .export import export
 from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
@@ -35,6 +36,7 @@ app.command()(clean)
 app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
+app.command()(export)
 app.command()(plan)
 app.command()(recover)
 app.command()(idm)

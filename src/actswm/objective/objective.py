@@ -57,6 +57,10 @@ class DynamicsConfig:
 
     weight: float = 0.0
     scale: float = 0.6
+    windows: int = 1
+    """Neighbouring windows that share one mean: they show the same place."""
+    reach: int = 100
+    """Raw steps between neighbours, at most."""
 
 
 @dataclass
@@ -126,7 +130,8 @@ class Objective(nn.Module):
         latents = model.encode(batch.pixels)
         terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         if config.dynamics.weight:
-            changes = (latents - latents.mean(1, keepdim=True)) / config.dynamics.scale
+            places = latents.unflatten(0, (-1, config.dynamics.windows))
+            changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
         if config.rollout:
             terms |= self._rollout_terms(model, latents, batch.actions, generator)
@@ -168,7 +173,9 @@ class Objective(nn.Module):
                 config.reduction,
             )
         if config.temporal.weight:
-            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature)
+            terms["temporal"] = temporal_loss(
+                recorded, latents, config.temporal.temperature, config.dynamics.windows
+            )
         return terms
 
     def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:
