@@ -11,6 +11,7 @@ from ..errors import UserError
 from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
+from .demo import demo
 from .drift import drift
 from .export import export
 from .fidelity import fidelity
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
