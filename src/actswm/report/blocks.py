@@ -40,6 +40,8 @@ class Panels:
     panels: tuple[Panel, ...]
     caption: str
     made: Made | None
+    legend: tuple[Cell, ...] = ()
+    """The models whose lines the panels do not name."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,12 @@ def fidelity_section(results: Sequence[Fidelity], colour: Colour) -> Section | N
                 colour,
             ),
         )
-        blocks += [Panels(panels, caption, result.made), _overview(result, colour), _kinds(result, colour)]
+        legend = tuple(heading(model.name, colour) for model in result.models)
+        blocks += [
+            Panels(panels, caption, result.made, legend),
+            _overview(result, colour),
+            _kinds(result, colour),
+        ]
     return Section("fidelity", "Fidelity", "Are the other futures right?", tuple(blocks))
 
 
@@ -68,14 +73,14 @@ def _panel(
         estimates = [value(row) for row in rows]
         lines.append(
             Line(
-                model.name,
+                "",
                 [(row.step, estimate.mean) for row, estimate in zip(rows, estimates)],
                 colour(model.name),
                 band=[(estimate.low, estimate.high) for estimate in estimates],
             )
         )
     blind = [(row.step, floor(row)) for row in result.models[0].of("all")]
-    said = ", ".join(f"{line.label} {line.points[-1][1]:.2f}" for line in lines)
+    said = ", ".join(f"{m.name} {line.points[-1][1]:.2f}" for m, line in zip(result.models, lines))
     svg = line_chart(
         f"{title}; at the last step: {said}",
         Axes("step", label, 0.0, 1.0),

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 380, 250
-LEFT, RIGHT, TOP, BOTTOM = 52, 94, 12, 38
+LEFT, TOP, BOTTOM = 52, 12, 38
+LABELS, NO_LABELS = 94, 14
+"""What is kept free on the right."""
 LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
 
@@ -66,6 +68,8 @@ class _Scale:
     right: float
     low: float
     high: float
+    edge: float
+    """Where the plot ends and the labels begin."""
 
     @classmethod
     def around(cls, lines: Sequence[Line], axes: Axes) -> _Scale:
@@ -73,14 +77,15 @@ class _Scale:
         ys = [y for line in lines for _, y in line.points if math.isfinite(y)] or [0.0, 1.0]
         low = min(ys) if axes.low is None else min(axes.low, *ys)
         high = max(ys) if axes.high is None else max(axes.high, *ys)
+        edge = WIDTH - (LABELS if any(line.label for line in lines) else NO_LABELS)
         left = min(xs) if axes.left is None else axes.left
-        return cls(left, max(max(xs), left + 1), low, high if high > low else low + 1)
+        return cls(left, max(max(xs), left + 1), low, high if high > low else low + 1, edge)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         y = min(max(y, self.low), self.high)
         across = (x - self.left) / (self.right - self.left)
         up = (y - self.low) / (self.high - self.low)
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        return LEFT + across * (self.edge - LEFT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -94,7 +99,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 def _grid(scale: _Scale, axes: Axes) -> list[str]:
     parts = []
-    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    right, bottom = scale.edge, HEIGHT - BOTTOM
     for value in ticks(scale.low, scale.high):
         y = scale.at(scale.left, value)[1]
         strong = " zero" if value == 0 else ""
@@ -137,7 +142,7 @@ def _labels(scale: _Scale, lines: Sequence[Line]) -> list[str]:
     for i in reversed(range(len(placed))):
         placed[i] = min(placed[i], limit)
         limit = placed[i] - LABEL_HEIGHT
-    x = WIDTH - RIGHT + 6
+    x = scale.edge + 6
     parts = []
     for y, (_, number) in zip(placed, named):
         line = lines[number]

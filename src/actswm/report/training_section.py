@@ -24,7 +24,8 @@ def training_section(runs: Sequence[TrainingRun], colour: Colour) -> Section | N
         caption = (
             "Lines: training batches; points: validation. Objectives differ, so losses compare within a run."
         )
-        blocks.append(Panels(panels, caption, None))
+        legend = tuple(heading(run.name, colour) for run in runs)
+        blocks.append(Panels(panels, caption, None, legend))
     blocks.append(_table(runs, colour))
     blocks += [Listing(f"Configuration of {run.name}", run.config, run.made) for run in runs if run.config]
     return Section("training", "Training", "How the models were trained", tuple(blocks))
@@ -41,17 +42,15 @@ def _logged(name: str, runs: Sequence[TrainingRun]) -> bool:
 
 
 def _panel(name: str, title: str, runs: Sequence[TrainingRun], colour: Colour) -> Panel:
-    lines = []
+    lines, ends = [], []
     for run in runs:
         if points := run.losses.get(name):
-            lines.append(
-                Line(run.name, points, colour(run.name), "points" if name.startswith("val/") else "solid")
-            )
+            ends.append(f"{run.name} ends at {points[-1][1]:.3f}")
+            lines.append(Line("", points, colour(run.name), "points" if name.startswith("val/") else "solid"))
         if points := run.losses.get(f"val/{name}"):
             lines.append(Line("", points, colour(run.name), "points"))
-    said = ", ".join(f"{line.label} ends at {line.points[-1][1]:.3f}" for line in lines if line.label)
     axes = Axes("training step", title.lower(), low=0.0, left=0.0)
-    return Panel(title, line_chart(f"{title} over training steps: {said}", axes, lines))
+    return Panel(title, line_chart(f"{title} over training steps: {', '.join(ends)}", axes, lines))
 
 
 def _table(runs: Sequence[TrainingRun], colour: Colour) -> Table:
