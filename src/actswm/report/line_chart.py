@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 380, 250
 LEFT, TOP, BOTTOM = 52, 12, 38
-LABELS, NO_LABELS = 94, 14
+LABELS, NO_LABELS = 94, 20
 """What is kept free on the right."""
 LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
