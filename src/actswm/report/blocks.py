@@ -122,15 +122,16 @@ def data_uri(kind: str, content: bytes) -> str:
 
 def figure(estimate: Estimate | None, bar: bool = False, colour: int | None = None) -> Cell:
     """An estimate as a cell."""
-    if estimate is None or math.isnan(estimate.mean):
+    if estimate is None:
         return Cell("–")
-    interval = "" if math.isnan(estimate.low) else f"{_short(estimate.low)} to {_short(estimate.high)}"
+    interval = "" if math.isnan(estimate.low) else f"{short(estimate.low)} to {short(estimate.high)}"
     shown = (estimate.low, estimate.mean, estimate.high) if bar and interval else None
-    return Cell(_short(estimate.mean), interval, shown, colour)
+    return Cell(short(estimate.mean), interval, shown, colour)
 
 
-def _short(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}"  # no negative zero
+def short(value: float) -> str:
+    """Two digits, without a negative zero; a dash where there is no number."""
+    return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}"
 
 
 def heading(name: str, colour: Colour) -> Cell:

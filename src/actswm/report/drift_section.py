@@ -6,7 +6,21 @@ import math
 from collections.abc import Sequence
 
 from ..intervals import Estimate
-from .blocks import Block, Cell, Colour, Heading, Image, Panel, Panels, Section, Table, Text, figure, heading
+from .blocks import (
+    Block,
+    Cell,
+    Colour,
+    Heading,
+    Image,
+    Panel,
+    Panels,
+    Section,
+    Table,
+    Text,
+    figure,
+    heading,
+    short,
+)
 from .line_chart import Axes, Line, line_chart
 from .results import Drift, DriftModel
 
@@ -71,7 +85,7 @@ def _panel(model: DriftModel, axes: Axes, colour: int | None) -> Panel:
     lines = {name: line(name) for name in (*STYLES, "copy", "random")}
     last = {name: curve[-1].mean for name, curve in model.curves.items()}
     title = f"{model.name}: at the last step, similarity is " + ", ".join(
-        f"{last[name]:.2f} {name}" for name in lines
+        f"{short(last[name])} {name}" for name in lines
     )
     between = (lines["recorded"], lines["shuffled"])
     return Panel(

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..intervals import Estimate
-from .blocks import Block, Cell, Colour, Heading, Image, Panel, Panels, Section, Table, Text, figure, heading
+from .blocks import (
+    Block,
+    Cell,
+    Colour,
+    Heading,
+    Image,
+    Panel,
+    Panels,
+    Section,
+    Table,
+    Text,
+    figure,
+    heading,
+    short,
+)
 from .line_chart import Axes, Line, line_chart
 from .results import Fidelity, FidelityRow
 
@@ -80,7 +94,7 @@ def _panel(
             )
         )
     blind = [(row.step, floor(row)) for row in result.models[0].of("all")]
-    said = ", ".join(f"{m.name} {line.points[-1][1]:.2f}" for m, line in zip(result.models, lines))
+    said = ", ".join(f"{m.name} {short(line.points[-1][1])}" for m, line in zip(result.models, lines))
     svg = line_chart(
         f"{title}; at the last step: {said}",
         Axes("step", label, 0.0, 1.0),
