@@ -12,8 +12,15 @@ from ..origin import commit
 
 
 def provenance(
-    data: Path, command: str, seed: int, steps: int, scores: Mapping[str, float], seconds: float
+    data: Path,
+    command: str,
+    revision: str,
+    seed: int,
+    steps: int,
+    scores: Mapping[str, float],
+    seconds: float,
 ) -> dict[str, Any]:
+    """`revision`: the commit at which the run began (it may have moved on since)."""
     with DatasetFile(data) as file:
         source = {
             "file": data.name,
@@ -29,6 +36,6 @@ def provenance(
         "steps": steps,
         "validation": {name: round(value, 5) for name, value in scores.items()},
         "seconds": round(seconds, 1),
-        "commit": commit(),
+        "commit": revision,
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
     }
