@@ -130,7 +130,7 @@ def precision(
     """
     from ..games.chunks import load_library
     from ..model import WorldModel
-    from ..planning.history import History, encode_frames
+    from ..model.history import History, encode_frames
     from ..planning.planner import PlanSettings
     from ..planning.precision import check_precision
     from ..planning.references import goals_at, load_reference
