@@ -16,6 +16,7 @@ from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
 from .plan import plan
+from .play import play
 from .record import record
 from .recover import recover
 from .score import score
@@ -42,6 +43,7 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(play)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
