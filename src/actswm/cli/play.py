@@ -96,8 +96,8 @@ def play(
             session.imagination = stack.enter_context(
                 closing(_imagination(loaded, data, gallery, shown, board))
             )
-        typer.echo(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
         with _ending(session):
+            typer.echo(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
             session.run()
     for path in (save, owamcap):
         if path:

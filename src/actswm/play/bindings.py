@@ -27,11 +27,11 @@ def browser_bindings(key_map: KeyMap) -> dict[str, tuple[str, ...]]:
 
 
 def lane_codes(key_map: KeyMap, index: int) -> tuple[str, ...]:
-    """The browser codes that move the control `index`; a continuous one has keys for both directions."""
+    """The keys that a page names beside the control `index`: one, or one for each direction."""
     bindings = browser_bindings(key_map)
     axis = key_map.motion.get(index)
     if axis is None:
-        return bindings[key_map.vocabulary.names[index]]
+        return bindings[key_map.vocabulary.names[index]][:1]
     both = () if key_map.vocabulary.binary[index] else bindings[opposite(axis)]
     return both + bindings[axis]
 

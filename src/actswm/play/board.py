@@ -18,6 +18,14 @@ JPEG_QUALITY = 90
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What this session has saved so far."""
+
+    episodes: int
+    frames: int
+
+
+@dataclass(frozen=True)
 class Moment:
     """The frame after raw step `step` of an episode, and the action (A,) that led to it."""
 
@@ -27,12 +35,11 @@ class Moment:
     action: NDArray[np.float32]
     running: bool
     """Is the game's clock running?"""
-    kept_episodes: int
-    kept_frames: int
     fps: float
     """Raw steps in the last second."""
-    news: str = ""
+    news: str
     """What happened at last, in words."""
+    kept: Kept
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..formats.keymap import KeyMap
@@ -60,7 +60,7 @@ def report_of(told: Mapping[str, Any]) -> Report:
 def moment_message(moment: Moment) -> dict[str, Any]:
     return {
         **{name: getattr(moment, name) for name in ("episode", "step", "running", "fps", "news")},
-        "kept": {"episodes": moment.kept_episodes, "frames": moment.kept_frames},
+        "kept": asdict(moment.kept),
         "action": moment.action.tolist(),
         "jpeg": _text(moment.jpeg),
     }

@@ -3,6 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const SECONDS_OF_ROLL = 4;
+const BUTTONS = ["invitation", "clock", "save", "reset"];
 const LABELS = {
   ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", ShiftLeft: "⇧ Shift", ShiftRight: "⇧ right",
   Mouse0: "left click", Mouse1: "middle click", Mouse2: "right click",
@@ -121,6 +122,7 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+const count = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 const label = (code) => LABELS[code] ?? code.replace(/^(Key|Digit)/, "");
 
 function showAbout(told) {
@@ -135,7 +137,7 @@ function showAbout(told) {
   $("lanes").replaceChildren(...about.lanes.map((lane) => element(
     "li", { className: lane.effective ? "" : "idle", title: lane.effective ? "" : "does nothing in this world" },
     element("span", { className: "name", textContent: lane.name }),
-    ...lane.codes.slice(0, 2).map((code) => element("kbd", { textContent: label(code) })),
+    ...lane.codes.map((code) => element("kbd", { textContent: label(code) })),
   )));
   $("save").hidden = !about.saving;
   $("reset").title = about.saving ? "Start a new episode; this one is not kept" : "Start a new episode";
@@ -159,16 +161,16 @@ function showMoment(moment) {
   running = moment.running;
   draw($("real"), moment.jpeg);
   $("stage").classList.toggle("paused", !running);
-  $("invitation").disabled = $("clock").disabled = $("reset").disabled = false;
+  BUTTONS.forEach((id) => { $(id).disabled = false; });
   $("invitation").textContent = `${moment.step ? "Paused\n" : ""}Click, or press a key, to play`;
   $("clock").textContent = running ? "Pause" : "Play";
   $("news").textContent = moment.news;
-  $("speed").textContent = `episode ${moment.episode}, step ${moment.step.toLocaleString("en")}`
-    + (running && moment.fps ? `, ${moment.fps.toFixed(1)} of ${about.fps} steps/s` : "");
+  $("speed").textContent = `episode ${moment.episode}`
+    + (running && moment.fps ? `, ${moment.fps.toFixed(1)} of ${about.fps} steps a second` : "");
   $("recording").classList.toggle("on", Boolean(about.saving) && running);
-  const kept = `${moment.kept.frames.toLocaleString("en")} frames in ${moment.kept.episodes} episodes saved`;
   $("recording-text").textContent = !about.saving ? "not recording: start with --save FILE.h5 to keep what you play"
-    : `${running ? "recording to" : "paused:"} ${about.saving}, ${kept}`;
+    : `${running ? "recording" : "saving"} to ${about.saving}: ${count(moment.step, "frame")} in this episode, `
+      + `${count(moment.kept.frames, "frame")} in ${count(moment.kept.episodes, "episode")} saved`;
   [...$("lanes").children].forEach((row, index) => row.classList.toggle("lit", moment.action[index] !== 0));
   if (running) {
     past.push(moment.action);
@@ -178,6 +180,7 @@ function showMoment(moment) {
 }
 
 function drawRoll() {
+  if (!about) return;
   const canvas = $("roll"), context = canvas.getContext("2d"), scale = devicePixelRatio;
   const width = canvas.clientWidth * scale, height = $("lanes").clientHeight * scale;
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -191,6 +194,9 @@ function drawRoll() {
     if (value) context.fillRect(width - (past.length - age) * column, (index + 0.2) * row, column + scale, 0.6 * row);
   }));
 }
+
+new ResizeObserver(drawRoll).observe($("lanes"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawRoll);
 
 function showImagined(told) {
   const rows = [...$("futures").children];
@@ -209,7 +215,7 @@ function stop(words) {
   $("stage").classList.add("paused");
   $("recording").classList.remove("on");
   $("invitation").textContent = words;
-  ["invitation", "clock", "save", "reset"].forEach((id) => { $(id).disabled = true; });
+  BUTTONS.forEach((id) => { $(id).disabled = true; });
 }
 
 const stream = new EventSource("stream");

@@ -183,15 +183,15 @@ class _Handler(BaseHTTPRequestHandler):
                         self.wfile.write(b":\n\n")
                         continue
                     number = view.number
-                    if view.ended:
-                        self._event("ended", {})
-                        return
                     if view.imagined is not None and view.imagined is not imagined:
                         imagined = view.imagined
                         self._event("imagined", imagined_message(imagined))
                     if view.moment is not None and view.moment is not moment:
                         moment = view.moment
                         self._event("moment", moment_message(moment))
+                    if view.ended:
+                        self._event("ended", {})
+                        return
         except OSError:
             log.debug("a page was closed")
         finally:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Frame, Game
-from .board import Board, Moment, jpeg
+from .board import Board, Kept, Moment, jpeg
 from .hands import Hands
 
 if TYPE_CHECKING:
@@ -91,10 +91,12 @@ class Session:
             kept, frames = self._tape.episodes, self._tape.frames
             with contextlib.suppress(_TakenBack), self._tape.episode(seed := next(self._seeds)) as keep:
                 self._news = self._play(episode, seed, keep)
-            if self._ended:
-                return
             if self._tape.episodes > kept:
                 self._news += f" Saved {self._tape.frames - frames:,} frames."
+            if self._ended:
+                self._running = False
+                self._show_clock()
+                return
 
     def _play(self, episode: int, seed: int, keep: AddRow) -> str:
         """One episode; returns why it ended."""
@@ -147,17 +149,19 @@ class Session:
     def _show(self, episode: int, step: int, frame: Frame, action: NDArray[np.float32]) -> None:
         span = self._ticks[-1] - self._ticks[0] if self._ticks else 0.0
         fps = (len(self._ticks) - 1) / span if span else 0.0
-        kept = (self._tape.episodes, self._tape.frames)
         self._board.post(
-            Moment(episode, step, jpeg(frame), action, self._running, *kept, fps=fps, news=self._news)
+            Moment(episode, step, jpeg(frame), action, self._running, fps, self._news, self._kept())
         )
 
+    def _kept(self) -> Kept:
+        return Kept(self._tape.episodes, self._tape.frames)
+
     def _show_clock(self) -> None:
-        """Say that the clock was started or stopped."""
+        """Say that the clock was started or stopped, or that the session is at its end."""
         moment = self._board.view.moment
-        if moment is not None and moment.running != self._running:
+        if moment is not None and (moment.running != self._running or self._ended):
             self._ticks.clear()
-            self._board.post(replace(moment, running=self._running))
+            self._board.post(replace(moment, running=self._running, news=self._news, kept=self._kept()))
 
 
 @contextlib.contextmanager
