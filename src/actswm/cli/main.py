@@ -12,6 +12,7 @@ from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
 from .drift import drift
+from .export import export
 from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
@@ -25,7 +26,8 @@ from .train import train
 
 app = typer.Typer(
     name="actswm",
-    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover.",
+    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover, play.\n\n"
+    "Example: actswm record freedoom/room --steps 20000 --size 64 --out room.h5",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -35,6 +37,7 @@ app.command()(clean)
 app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
+app.command()(export)
 app.command()(plan)
 app.command()(recover)
 app.command()(idm)

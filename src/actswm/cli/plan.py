@@ -55,11 +55,11 @@ def plan(
     from ..games.guard import EngineDied
     from ..games.registry import DEFAULT_SIZE, make_game
     from ..games.tasks import find_task
-    from ..model import WorldModel
     from ..planning.evaluation import Evaluation
     from ..planning.methods import baseline, planning
     from ..planning.planner import Planner, PlanSettings
     from ..planning.references import load_reference
+    from .checkpoints import load_checkpoints
 
     torch.set_num_threads(threads)
     if task_name.startswith("minecraft/"):
@@ -76,12 +76,10 @@ def plan(
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
-    for name, path in _named(checkpoints or []).items():
-        model = WorldModel.from_pretrained(path)
-        planner = Planner(model, library, settings)
-        methods.append(
-            (planning(name, planner, task.mask, _identity(path, settings)), model.config.image_size)
-        )
+    for each in load_checkpoints(checkpoints or []):
+        planner = Planner(each.model, library, settings)
+        identity = _identity(each.path, settings)
+        methods.append((planning(each.name, planner, task.mask, identity), each.model.config.image_size))
     size = methods[0][1] if methods else DEFAULT_SIZE[0]
     names = [name.strip() for name in baselines.split(",") if name.strip()]
     methods += [(baseline(name, task, library, seed), size) for name in names]
@@ -104,18 +102,6 @@ def plan(
         from dataclasses import asdict
 
         write_json(json_file, {"task": task.name, "methods": [asdict(result) for result in results]})
-
-
-def _named(checkpoints: list[Path]) -> dict[str, Path]:
-    """A name for each: its folder's, or its run's where the folder is just called model."""
-    named: dict[str, Path] = {}
-    for path in checkpoints:
-        resolved = path.resolve()
-        name = resolved.parent.name if resolved.name == "model" else resolved.name
-        if name in named:
-            raise UserError(f"{path} and {named[name]} are both called {name!r}; rename one of the folders")
-        named[name] = path
-    return named
 
 
 def _identity(path: Path, settings: object) -> dict[str, object]:

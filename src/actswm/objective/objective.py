@@ -12,7 +12,7 @@ from ..model import Context, WorldModel
 from .action_readout import readout_loss
 from .alternatives import ALTERNATIVES, alternative
 from .prediction import prediction_loss
-from .separation import hinge_loss, truth_hinge_loss
+from .separation import headroom, hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
 from .temporal import temporal_loss
 
@@ -34,14 +34,15 @@ class HingeConfig:
     alternatives: list[str] = field(default_factory=lambda: ["zero"])
     """Any of zero, shuffled, edited."""
     against: str = "recorded"
-    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
+    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future.
+    `change`: as truth, with the margin a share of how far the future has moved from the last context frame."""
 
     def __post_init__(self) -> None:
         unknown = set(self.alternatives) - set(ALTERNATIVES)
-        if unknown or self.against not in ("recorded", "truth"):
+        if unknown or self.against not in ("recorded", "truth", "change"):
             raise UserError(
                 f"objective.hinge: alternatives {self.alternatives} must be among {', '.join(ALTERNATIVES)}, "
-                f"against {self.against!r} must be recorded or truth"
+                f"against {self.against!r} must be recorded, truth or change"
             )
 
 
@@ -57,6 +58,10 @@ class DynamicsConfig:
 
     weight: float = 0.0
     scale: float = 0.6
+    windows: int = 1
+    """Neighbouring windows that share one mean: they show the same place."""
+    reach: int = 100
+    """Raw steps between neighbours, at most."""
 
 
 @dataclass
@@ -126,7 +131,8 @@ class Objective(nn.Module):
         latents = model.encode(batch.pixels)
         terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         if config.dynamics.weight:
-            changes = (latents - latents.mean(1, keepdim=True)) / config.dynamics.scale
+            places = latents.unflatten(0, (-1, config.dynamics.windows))
+            changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
         if config.rollout:
             terms |= self._rollout_terms(model, latents, batch.actions, generator)
@@ -157,7 +163,7 @@ class Objective(nn.Module):
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
         if names:
-            terms["hinge"] = self._hinge(rollouts, encoded)
+            terms["hinge"] = self._hinge(rollouts, latents[:, now - 1], encoded)
         if config.readout.weight:
             terms["readout"] = readout_loss(
                 model.readout,
@@ -168,15 +174,18 @@ class Objective(nn.Module):
                 config.reduction,
             )
         if config.temporal.weight:
-            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature)
+            terms["temporal"] = temporal_loss(
+                recorded, latents, config.temporal.temperature, config.dynamics.windows
+            )
         return terms
 
-    def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:
+    def _hinge(self, rollouts: Tensor, now: Tensor, encoded: Tensor) -> Tensor:
         """Averaged over the alternatives."""
         recorded, *others = rollouts.unbind(1)
-        margin = self.config.hinge.margin
-        if self.config.hinge.against == "truth":
-            losses = [truth_hinge_loss(recorded, other, encoded, margin) for other in others]
-        else:
+        margin, against = self.config.hinge.margin, self.config.hinge.against
+        if against == "recorded":
             losses = [hinge_loss(recorded, other, margin) for other in others]
+        else:
+            asked = margin * headroom(now, encoded) if against == "change" else margin
+            losses = [truth_hinge_loss(recorded, other, encoded, asked) for other in others]
         return torch.stack(losses).mean()

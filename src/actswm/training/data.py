@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from ..data import DatasetFile, WindowShape, split_episodes, starts_in
-from ..data.loader import StepSampler, WindowDataset, window_loader
+from ..data.loader import PlaceSampler, StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from .config import Config
 
@@ -36,10 +36,16 @@ class WindowData(L.LightningDataModule):
         )
 
     def train_dataloader(self) -> DataLoader:
-        training = self.config.training
-        sampler = StepSampler(
-            len(self.training), training.batch, training.steps, training.seed, self.start, *self._rank()
+        training, dynamics = self.config.training, self.config.objective.dynamics
+        anchors = StepSampler(
+            len(self.training),
+            training.batch // dynamics.windows,
+            training.steps,
+            training.seed,
+            self.start,
+            *self._rank(),
         )
+        sampler = PlaceSampler(anchors, dynamics.windows, dynamics.reach, self.training.episode_start)
         return window_loader(self.training, sampler, training.workers)
 
     def validation_loader(self) -> DataLoader:

@@ -53,7 +53,9 @@ def train(
     """Train into `folder`, or go on where a run of the same configuration stopped."""
     checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # between Lightning and torch, not the user
+    warnings.filterwarnings(
+        "ignore", ".*LeafSpec", FutureWarning
+    )  # between Lightning and torch, not the user
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
