@@ -39,7 +39,9 @@ EVERY = dict(commands(typer.main.get_command(app)))
 @pytest.mark.parametrize("words", [(), ("play",), ("bench",)], ids=" ".join)
 def test_help_imports_nothing_heavy(words):
     arguments = json.dumps([*words, "--help"])
-    done = subprocess.run([sys.executable, "-c", PROGRAM, arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, arguments], capture_output=True, text=True, check=True
+    )
     told = json.loads(done.stderr)
     assert not told["code"] and "Usage: actswm" in done.stdout
     assert not HEAVY & set(told["modules"])

@@ -11,6 +11,8 @@ from actswm.formats.keymap import MINECRAFT_KEYS, SHOOTER_KEYS
 from actswm.play.bindings import browser_bindings, lane_codes
 from actswm.play.hands import PIXELS_A_TURN, TURNS_AHEAD, Hands, Report
 
+ALL = np.ones(KEYS14.size, bool)
+
 
 def report(*held, tapped=(), dx=0.0, dy=0.0):
     return Report(frozenset(held), frozenset(tapped), dx, dy)
@@ -21,7 +23,7 @@ def pressed(hands):
 
 
 def test_held_keys_stay_down_and_a_tap_lasts_one_step():
-    hands = Hands(SHOOTER_KEYS)
+    hands = Hands(SHOOTER_KEYS, ALL)
     hands.report(report("W", "Shift"))
     hands.report(report("W", tapped=["Fire"]))
     assert pressed(hands) == ("W", "Fire")
@@ -32,15 +34,22 @@ def test_held_keys_stay_down_and_a_tap_lasts_one_step():
     assert pressed(hands) == ()
 
 
+def test_controls_that_do_nothing_are_not_recorded():
+    hands = Hands(SHOOTER_KEYS, KEYS14.action(["W", "Turn_L"]) > 0)
+    hands.report(report("W", "Shift", tapped=["Fire"], dx=PIXELS_A_TURN))
+    assert pressed(hands) == ("W",)
+    assert KEYS14.pressed(hands.holding()[-1]) == ("W",)
+
+
 def test_unknown_inputs_are_refused():
     with pytest.raises(UserError, match="unknown input 'Fly'"):
-        Hands(SHOOTER_KEYS).report(report("Fly"))
+        Hands(SHOOTER_KEYS, ALL).report(report("Fly"))
 
 
 @given(st.lists(st.floats(-60, 60), max_size=30))
 def test_turns_follow_the_mouse_and_stop_with_it(motions):
     """Where the mouse is not faster than the game can turn, the turns add up to its way, to half a turn."""
-    hands, turned, way = Hands(SHOOTER_KEYS), 0, 0.0
+    hands, turned, way = Hands(SHOOTER_KEYS, ALL), 0, 0.0
     for dx in motions:
         dx = float(np.clip(dx, -PIXELS_A_TURN, PIXELS_A_TURN))
         way += dx
@@ -55,7 +64,7 @@ def test_turns_follow_the_mouse_and_stop_with_it(motions):
 
 
 def test_a_continuous_camera_moves_by_degrees():
-    hands = Hands(MINECRAFT_KEYS)
+    hands = Hands(MINECRAFT_KEYS, np.ones(MINECRAFT.size, bool))
     hands.report(report("forward", dx=100.0, dy=-40.0))
     action = hands.take()
     scale = MINECRAFT_KEYS.degrees_per_count
@@ -67,7 +76,7 @@ def test_a_continuous_camera_moves_by_degrees():
 
 
 def test_holding_repeats_keys_and_the_mouse_of_the_last_steps():
-    hands = Hands(SHOOTER_KEYS, recent=4)
+    hands = Hands(SHOOTER_KEYS, ALL, recent=4)
     hands.report(report("W", dx=PIXELS_A_TURN))
     hands.take()
     hands.report(report("A"))

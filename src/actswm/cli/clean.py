@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 import_app = typer.Typer(
     help="Bring recordings of other projects into a dataset file.\n\n"
-    "Example: actswm import vpt contractor/*.mp4 --out vpt.h5",
+    "Example: actswm import vpt contractor/ --out vpt.h5",
     no_args_is_help=True,
 )
 

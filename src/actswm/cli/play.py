@@ -70,14 +70,14 @@ def play(
     plan = RecordingPlan(
         game_name, seed, (pixels, pixels), behaviour="person", episode_steps=0, options=options
     )
-    with ExitStack() as stack:
+    with ExitStack() as last, ExitStack() as stack:
         game = stack.enter_context(closing(plan.open_game()))  # no engine starts before reset
         if loaded:
             _require_fit(loaded, game, pixels)
         key_map = DEFAULT_KEYS[game.vocabulary.name]
         tape = stack.enter_context(Tape(plan, game, save, owamcap))
         board = Board()
-        hands = Hands(key_map, loaded.model.encoding.frameskip if loaded else 1)
+        hands = Hands(key_map, game.effective, loaded.model.encoding.frameskip if loaded else 1)
         seeds = (plan.episode_seed(number) for number in count(tape.before))
         session = Session(game, hands, tape, seeds, board, engine_errors=(EngineDied,))
         about = About(
@@ -96,9 +96,9 @@ def play(
             session.imagination = stack.enter_context(
                 closing(_imagination(loaded, data, gallery, shown, board))
             )
-        with _ending(session):
-            typer.echo(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
-            session.run()
+        last.enter_context(_ending(session))  # and closing is not interrupted either
+        typer.echo(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
+        session.run()
     for path in (save, owamcap):
         if path:
             typer.echo(f"{path}: {tape.frames:,} new frames in {tape.episodes:,} new episodes")
@@ -147,10 +147,11 @@ def _imagination(
 
 @contextmanager
 def _ending(session: Session) -> Iterator[None]:
-    """Ctrl+C and `kill` end the session after its current raw step, with everything in order."""
+    """Ctrl+C, `kill` and a closed terminal end the session after its current raw step, with everything in order."""
     import signal
 
-    before = {each: signal.signal(each, lambda *_: session.end()) for each in (signal.SIGINT, signal.SIGTERM)}
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.signal(each, lambda *_: session.end()) for each in ends}
     try:
         yield
     finally:

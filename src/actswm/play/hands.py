@@ -34,11 +34,15 @@ class Report:
 
 
 class Hands:
-    """`recent` raw steps of mouse motion are remembered for `holding`. Safe to use from several threads."""
+    """Only `effective` controls (A,) ever move: others would say in the recording that something was done.
 
-    def __init__(self, key_map: KeyMap, recent: int = 4) -> None:
+    `recent` raw steps of mouse motion are remembered for `holding`. Safe to use from several threads.
+    """
+
+    def __init__(self, key_map: KeyMap, effective: NDArray[np.bool_], recent: int = 4) -> None:
         self._vocabulary, self._binary = key_map.vocabulary, key_map.vocabulary.binary
         self._motion, self._degrees = key_map.motion, key_map.degrees_per_count
+        self._effective = effective
         self._known = frozenset(browser_bindings(key_map))
         self._lock = threading.Lock()
         self._mouse: deque[NDArray[np.float32]] = deque(maxlen=recent)
@@ -99,4 +103,5 @@ class Hands:
         return action
 
     def _together(self, keys: NDArray[np.float32], mouse: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.where(self._binary, np.maximum(keys, mouse), keys + mouse).astype(np.float32)
+        action = np.where(self._binary, np.maximum(keys, mouse), keys + mouse)
+        return (action * self._effective).astype(np.float32)

@@ -88,15 +88,15 @@ class Session:
     def run(self) -> None:
         """Play until `end`. The episode that is being played then is kept."""
         for episode in itertools.count(1):
+            if self._ended:
+                break
             kept, frames = self._tape.episodes, self._tape.frames
             with contextlib.suppress(_TakenBack), self._tape.episode(seed := next(self._seeds)) as keep:
                 self._news = self._play(episode, seed, keep)
             if self._tape.episodes > kept:
                 self._news += f" Saved {self._tape.frames - frames:,} frames."
-            if self._ended:
-                self._running = False
-                self._show_clock()
-                return
+        self._running = False
+        self._show_clock()
 
     def _play(self, episode: int, seed: int, keep: AddRow) -> str:
         """One episode; returns why it ended."""
