@@ -52,9 +52,9 @@ class Running:
             connection.close()
 
     def interrupt(self) -> str:
-        """Ctrl+C; returns what it says at its end."""
-        self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=60)
+        """Ctrl+C as a terminal sends it, to all processes of the group; returns what it says at its end."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        out, _ = self.process.communicate(timeout=120)
         return out
 
 
@@ -105,6 +105,7 @@ def playing(tmp_path: Path, *arguments: str | Path) -> Iterator[Running]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        start_new_session=True,
         env={**os.environ, "TMPDIR": str(temporary)},
     )
     try:

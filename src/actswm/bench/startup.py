@@ -30,8 +30,6 @@ class StartupBench:
     startup_over_torch_cpu: float
     """By processor time, which other work on the machine disturbs less."""
     runs: int
-    help_wall_seconds: float
-    help_cpu_seconds: float
 
 
 def bench_startup(runs: int) -> StartupBench:
@@ -39,14 +37,11 @@ def bench_startup(runs: int) -> StartupBench:
     for command in (HELP, TORCH):
         _run(command)
     pairs = [(_run(HELP), _run(TORCH)) for _ in range(runs)]
-    ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
-    wall, cpu = median(run.wall for run in ours), median(run.cpu for run in ours)
+    ours, theirs = zip(*pairs)
     return StartupBench(
-        startup_over_torch=wall / median(run.wall for run in theirs),
-        startup_over_torch_cpu=cpu / median(run.cpu for run in theirs),
+        startup_over_torch=median(run.wall for run in ours) / median(run.wall for run in theirs),
+        startup_over_torch_cpu=median(run.cpu for run in ours) / median(run.cpu for run in theirs),
         runs=runs,
-        help_wall_seconds=wall,
-        help_cpu_seconds=cpu,
     )
 
 
