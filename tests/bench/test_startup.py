@@ -16,7 +16,7 @@ def test_ratios_are_written(tmp_path):
     assert shown.exit_code == 0 and "startup_over_torch" in shown.output
     figures = json.loads(out.read_text())
     assert figures["runs"] == 1
-    assert 0 < figures["startup_over_torch_cpu"] and 0 < figures["startup_over_torch"]
+    assert figures["startup_over_torch_cpu"] > 0 and figures["startup_over_torch"] > 0
 
 
 def test_a_command_that_fails_is_no_measurement(monkeypatch):
