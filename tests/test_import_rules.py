@@ -25,7 +25,17 @@ ALLOWED = {
     "report": set(),
     "play": {"formats", "model"},
 }
-WITHOUT_TORCH = ("controls", "game", "executor", "formats", "data", "games", "curation", "report.page", "cli.main")
+WITHOUT_TORCH = (
+    "controls",
+    "game",
+    "executor",
+    "formats",
+    "data",
+    "games",
+    "curation",
+    "report.page",
+    "cli.main",
+)
 
 
 def imported_rooms(path: Path) -> set[str]:
