@@ -8,7 +8,7 @@ from scipy.special import erf
 from actswm.model.readout import ActionReadout, ReadoutConfig
 from actswm.objective.action_readout import readout_loss
 from actswm.objective.prediction import prediction_loss
-from actswm.objective.separation import headroom, hinge_loss, truth_hinge_loss
+from actswm.objective.separation import hinge_loss, truth_hinge_loss
 from actswm.objective.sigreg import SIGReg
 from actswm.objective.temporal import temporal_loss
 
@@ -112,13 +112,6 @@ def test_truth_hinge():
     found = float(truth_hinge_loss(recorded, other, truth, 0.3))
     assert found == pytest.approx(np.maximum(0, 0.3 - gap).mean(), rel=1e-5)
     assert float(truth_hinge_loss(truth, -truth, truth, 0.3)) == 0
-
-
-def test_headroom_is_what_copying_misses():
-    now, encoded = tensor(3, 6), tensor(3, 4, 6).requires_grad_()
-    found = headroom(now, encoded)
-    np.testing.assert_allclose(found, 1 - cosine(now.numpy()[:, None], encoded.detach().numpy()), rtol=1e-4)
-    assert not found.requires_grad
 
 
 @pytest.mark.parametrize("windows", [1, 2])

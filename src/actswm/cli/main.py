@@ -11,6 +11,7 @@ from ..errors import UserError
 from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
+from .demo import demo
 from .drift import drift
 from .export import export
 from .fidelity import fidelity
@@ -20,6 +21,7 @@ from .plan import plan
 from .play import play
 from .record import record
 from .recover import recover
+from .report import report
 from .score import score
 from .sheet import sheet
 from .train import train
@@ -32,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
@@ -46,6 +49,7 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(report)
 app.command()(play)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")

@@ -112,9 +112,7 @@ def write_owamcap(path: Path, episode: Episode, spec: DatasetSpec) -> None:
 def open_owamcap(path: Path, spec: DatasetSpec) -> OwamcapWriter:
     from ..formats.owamcap import OwamcapWriter
 
-    return OwamcapWriter(
-        path, height=spec.height, width=spec.width, fps=spec.fps, vocabulary=spec.vocabulary
-    )
+    return OwamcapWriter(path, height=spec.height, width=spec.width, fps=spec.fps, vocabulary=spec.vocabulary)
 
 
 def require_same_plan(path: Path, spec: DatasetSpec) -> None:

@@ -12,7 +12,7 @@ from ..model import Context, WorldModel
 from .action_readout import readout_loss
 from .alternatives import ALTERNATIVES, alternative
 from .prediction import prediction_loss
-from .separation import headroom, hinge_loss, truth_hinge_loss
+from .separation import hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
 from .temporal import temporal_loss
 
@@ -34,15 +34,14 @@ class HingeConfig:
     alternatives: list[str] = field(default_factory=lambda: ["zero"])
     """Any of zero, shuffled, edited."""
     against: str = "recorded"
-    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future.
-    `change`: as truth, with the margin a share of how far the future has moved from the last context frame."""
+    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
 
     def __post_init__(self) -> None:
         unknown = set(self.alternatives) - set(ALTERNATIVES)
-        if unknown or self.against not in ("recorded", "truth", "change"):
+        if unknown or self.against not in ("recorded", "truth"):
             raise UserError(
                 f"objective.hinge: alternatives {self.alternatives} must be among {', '.join(ALTERNATIVES)}, "
-                f"against {self.against!r} must be recorded, truth or change"
+                f"against {self.against!r} must be recorded or truth"
             )
 
 
@@ -163,7 +162,7 @@ class Objective(nn.Module):
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
         if names:
-            terms["hinge"] = self._hinge(rollouts, latents[:, now - 1], encoded)
+            terms["hinge"] = self._hinge(rollouts, encoded)
         if config.readout.weight:
             terms["readout"] = readout_loss(
                 model.readout,
@@ -179,13 +178,12 @@ class Objective(nn.Module):
             )
         return terms
 
-    def _hinge(self, rollouts: Tensor, now: Tensor, encoded: Tensor) -> Tensor:
+    def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:
         """Averaged over the alternatives."""
         recorded, *others = rollouts.unbind(1)
-        margin, against = self.config.hinge.margin, self.config.hinge.against
-        if against == "recorded":
-            losses = [hinge_loss(recorded, other, margin) for other in others]
+        margin = self.config.hinge.margin
+        if self.config.hinge.against == "truth":
+            losses = [truth_hinge_loss(recorded, other, encoded, margin) for other in others]
         else:
-            asked = margin * headroom(now, encoded) if against == "change" else margin
-            losses = [truth_hinge_loss(recorded, other, encoded, asked) for other in others]
+            losses = [hinge_loss(recorded, other, margin) for other in others]
         return torch.stack(losses).mean()

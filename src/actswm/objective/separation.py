@@ -15,21 +15,11 @@ def hinge_loss(recorded: Tensor, alternative: Tensor, margin: float) -> Tensor:
     return F.relu(F.cosine_similarity(recorded, alternative, dim=-1) - (1 - margin)).mean()
 
 
-def truth_hinge_loss(
-    recorded: Tensor, alternative: Tensor, encoded: Tensor, margin: Tensor | float
-) -> Tensor:
+def truth_hinge_loss(recorded: Tensor, alternative: Tensor, encoded: Tensor, margin: float) -> Tensor:
     """1/K sum_k max(0, cos(zhat_alt, z) - cos(zhat_gt, z) + m): the right actions must explain the future best.
 
     Pushing the alternative anywhere else satisfies the paper's hinge; this one only a rollout that is closer
-    to the encoded future (B, K, D) than the alternative's. The margin may differ by case and step (B, K).
+    to the encoded future (B, K, D) than the alternative's.
     """
     gap = F.cosine_similarity(recorded, encoded, dim=-1) - F.cosine_similarity(alternative, encoded, dim=-1)
     return F.relu(margin - gap).mean()
-
-
-def headroom(now: Tensor, encoded: Tensor) -> Tensor:
-    """1 - cos(z_t, z_t+k): how far the future (B, K, D) has moved away from the last context latent (B, D).
-
-    A share of it is a fair margin: where little changes, little can be asked. It is not trained.
-    """
-    return (1 - F.cosine_similarity(now[:, None], encoded, dim=-1)).detach()
