@@ -101,7 +101,8 @@ def play(
         session.run()
     for path in (save, owamcap):
         if path:
-            typer.echo(f"{path}: {tape.frames:,} new frames in {tape.episodes:,} new episodes")
+            episodes = f"{tape.episodes:,} new episode{'s' * (tape.episodes != 1)}"
+            typer.echo(f"{path}: {tape.frames:,} new frames in {episodes}")
 
 
 def _steps(text: str) -> tuple[int, ...]:
