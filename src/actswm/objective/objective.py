@@ -32,7 +32,7 @@ class HingeConfig:
     margin: float = 0.3
     """m: cosines above 1 - m are penalised, or gaps below m with `against=truth`."""
     alternatives: list[str] = field(default_factory=lambda: ["zero"])
-    """Any of zero, shuffled, edited."""
+    """Any of zero, shuffled, matched, edited."""
     against: str = "recorded"
     """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
 
@@ -157,7 +157,7 @@ class Objective(nn.Module):
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
         past, future = actions[:, :-horizon], actions[:, -horizon:]
         names = config.hinge.alternatives if config.hinge.weight else []
-        sequences = [future, *(alternative(name, future, model.encoding, generator) for name in names)]
+        sequences = [future, *(alternative(name, past, future, model.encoding, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}

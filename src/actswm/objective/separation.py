@@ -19,9 +19,7 @@ def truth_hinge_loss(recorded: Tensor, alternative: Tensor, encoded: Tensor, mar
     """1/K sum_k max(0, cos(zhat_alt, z) - cos(zhat_gt, z) + m): the right actions must explain the future best.
 
     Pushing the alternative anywhere else satisfies the paper's hinge; this one only a rollout that is closer
-    to the encoded future (B, K, D) than the alternative's. The alternative is held fixed: a predictor that is paid
-    for being wrong under other actions learns to spot them (they do not go on from the past ones) and to be wrong.
+    to the encoded future (B, K, D) than the alternative's.
     """
-    other = F.cosine_similarity(alternative.detach(), encoded, dim=-1)
-    gap = F.cosine_similarity(recorded, encoded, dim=-1) - other
+    gap = F.cosine_similarity(recorded, encoded, dim=-1) - F.cosine_similarity(alternative, encoded, dim=-1)
     return F.relu(margin - gap).mean()
