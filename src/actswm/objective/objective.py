@@ -36,6 +36,10 @@ class HingeConfig:
     against: str = "recorded"
     """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
 
+    until: float = 1.0
+    """Share of the training after which the hinge ends. It finds what the actions move, and then stands in the way:
+    the predictor goes on to be paid for being wrong under other actions."""
+
     def __post_init__(self) -> None:
         unknown = set(self.alternatives) - set(ALTERNATIVES)
         if unknown or self.against not in ("recorded", "truth"):
@@ -125,7 +129,14 @@ class Objective(nn.Module):
         """Frames in a window: H + K for rollouts, H + 1 for one-step training."""
         return context + (self.config.horizon if self.config.rollout else 1)
 
-    def forward(self, model: WorldModel, batch: Batch, generator: torch.Generator | None = None) -> Losses:
+    def forward(
+        self,
+        model: WorldModel,
+        batch: Batch,
+        generator: torch.Generator | None = None,
+        progress: float = 0.0,
+    ) -> Losses:
+        """`progress`: share of the training that is over."""
         config = self.config
         latents = model.encode(batch.pixels)
         terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
@@ -134,7 +145,7 @@ class Objective(nn.Module):
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
         if config.rollout:
-            terms |= self._rollout_terms(model, latents, batch.actions, generator)
+            terms |= self._rollout_terms(model, latents, batch.actions, generator, progress)
         else:
             predicted = model.predict(latents[:, :-1], batch.actions)
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
@@ -150,13 +161,19 @@ class Objective(nn.Module):
         return Losses(total, terms, latents)
 
     def _rollout_terms(
-        self, model: WorldModel, latents: Tensor, actions: Tensor, generator: torch.Generator | None
+        self,
+        model: WorldModel,
+        latents: Tensor,
+        actions: Tensor,
+        generator: torch.Generator | None,
+        progress: float,
     ) -> dict[str, Tensor]:
         config = self.config
         horizon = config.horizon
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
         past, future = actions[:, :-horizon], actions[:, -horizon:]
-        names = config.hinge.alternatives if config.hinge.weight else []
+        hinge = config.hinge.weight and progress < config.hinge.until
+        names = config.hinge.alternatives if hinge else []
         sequences = [future, *(alternative(name, past, future, model.encoding, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
