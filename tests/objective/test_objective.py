@@ -59,6 +59,13 @@ def test_what_changes_is_regularised_place_by_place(windows):
     torch.testing.assert_close(found.terms["dynamics"], expected)
 
 
+def test_the_hinge_can_end_half_way():
+    model, windows = disturbed(small_config(4)), batch(7)
+    objective = Objective(ObjectiveConfig(horizon=3, hinge=HingeConfig(until=0.5)))
+    assert "hinge" in objective(model, windows, progress=0.49).terms
+    assert "hinge" not in objective(model, windows, progress=0.5).terms
+
+
 def test_one_step_training_predicts_every_position():
     model = disturbed(small_config(4))
     objective, windows = Objective(ObjectiveConfig(rollout=False)), batch(5)
