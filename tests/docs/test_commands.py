@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 
-import click
 import pytest
 import typer
 
@@ -17,10 +16,14 @@ COMMAND_LINE = typer.main.get_command(app)
 _INLINE = re.compile(r"`(actswm [^`]+)`")
 
 
-def all_commands(group: click.Command = COMMAND_LINE, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    if not isinstance(group, click.Group):
-        return [path]
-    return [found for name, child in group.commands.items() for found in all_commands(child, (*path, name))]
+def children(command) -> dict:
+    """A group's commands; none if it is a command itself."""
+    return getattr(command, "commands", {})
+
+
+def all_commands(group=COMMAND_LINE, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    deeper = [(child, (*path, name)) for name, child in children(group).items()]
+    return [found for child in deeper for found in all_commands(*child)] if deeper else [path]
 
 
 def named_commands(page) -> list[str]:
@@ -32,12 +35,12 @@ def named_commands(page) -> list[str]:
     return found
 
 
-def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
+def resolve(words: list[str]):
     """The command that words name, and what is left of them."""
     command, left = COMMAND_LINE, list(words)
-    while isinstance(command, click.Group) and left and not left[0].startswith("-"):
-        assert left[0] in command.commands, f"{command.name} has no command {left[0]!r}"
-        command = command.commands[left.pop(0)]
+    while children(command) and left and not left[0].startswith("-"):
+        assert left[0] in children(command), f"{command.name} has no command {left[0]!r}"
+        command = children(command)[left.pop(0)]
     return command, left
 
 

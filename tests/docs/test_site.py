@@ -10,7 +10,7 @@ from .blocks import ROOT
 
 
 def test_the_site_builds_strictly(tmp_path):
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"]
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"]
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # an advertisement, not about this site
     done = subprocess.run(build, cwd=ROOT, env=quiet, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
