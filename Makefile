@@ -35,8 +35,9 @@ lint: install
 docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The engines that do not come with pip (Freedoom does). gcc and libc6-dev build the preload shim.
-GAME_PACKAGES := minetest minetest-data openarena xvfb libgl1-mesa-dri gcc libc6-dev
+# The engines that do not come with pip (Freedoom does), and the browser that tests look at pages with.
+# gcc and libc6-dev build the preload shim.
+GAME_PACKAGES := minetest minetest-data openarena xvfb libgl1-mesa-dri gcc libc6-dev chromium
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
 games:

@@ -11,6 +11,7 @@ from ..errors import UserError
 from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
+from .demo import demo
 from .drift import drift
 from .export import export
 from .fidelity import fidelity
@@ -19,6 +20,7 @@ from .inspect import inspect
 from .plan import plan
 from .record import record
 from .recover import recover
+from .report import report
 from .score import score
 from .sheet import sheet
 from .train import train
@@ -30,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
@@ -44,6 +47,7 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(report)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

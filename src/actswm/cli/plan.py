@@ -49,12 +49,15 @@ def plan(
 
     Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
     """
+    from dataclasses import asdict
+
     import torch
 
     from ..games.chunks import RAW_STEPS, load_library
     from ..games.guard import EngineDied
     from ..games.registry import DEFAULT_SIZE, make_game
     from ..games.tasks import find_task
+    from ..origin import this_command
     from ..planning.evaluation import Evaluation
     from ..planning.methods import baseline, planning
     from ..planning.planner import Planner, PlanSettings
@@ -85,6 +88,7 @@ def plan(
     methods += [(baseline(name, task, library, seed), size) for name in names]
     if not methods:
         raise UserError("nothing to evaluate: give a checkpoint or --baselines")
+    about = {"kind": "plan", **asdict(this_command()), "seed": seed}
     evaluation = Evaluation(
         task=task,
         episodes=episodes,
@@ -94,14 +98,13 @@ def plan(
         engine_errors=(EngineDied,),
         reference=load_reference(reference_file) if reference_file else None,
         film=film,
+        about=about,
     )
     results = _run(evaluation, methods)
     _show(task.name, results)
     typer.echo(f"episodes, films and references: {evaluation.out}")
     if json_file:
-        from dataclasses import asdict
-
-        write_json(json_file, {"task": task.name, "methods": [asdict(result) for result in results]})
+        write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
 
 
 def _identity(path: Path, settings: object) -> dict[str, object]:

@@ -21,7 +21,7 @@ from .checkpoints import LAST, ClockCheckpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .module import TrainingModule
-from .provenance import provenance
+from .provenance import commit, provenance
 from .validation import Probe, Validation
 
 CONFIG_FILE = "config.yaml"
@@ -90,7 +90,7 @@ def train(
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).write_text(config_to_yaml(config))
-    began = time.monotonic()
+    began, revision = time.monotonic(), commit()
     if start < config.training.steps:
         try:
             trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
@@ -106,7 +106,13 @@ def train(
         module.model.save_pretrained(
             folder / MODEL_FOLDER,
             provenance(
-                data, command, config.training.seed, config.training.steps, validation.latest, seconds
+                data,
+                command,
+                revision,
+                config.training.seed,
+                config.training.steps,
+                validation.latest,
+                seconds,
             ),
         )
     return TrainingResult(folder, folder / MODEL_FOLDER, config.training.steps, seconds, validation.latest)
