@@ -23,9 +23,19 @@ ALLOWED = {
     "recovery": {"model", "data", "formats", "planning"},
     "integrations": {"model", "planning"},
     "report": set(),
-    "play": {"model"},
+    "play": {"formats", "model"},
 }
-WITHOUT_TORCH = ("controls", "game", "executor", "formats", "data", "games", "curation", "report.page", "cli.main")
+WITHOUT_TORCH = (
+    "controls",
+    "game",
+    "executor",
+    "formats",
+    "data",
+    "games",
+    "curation",
+    "report.page",
+    "cli.main",
+)
 
 
 def imported_rooms(path: Path) -> set[str]:

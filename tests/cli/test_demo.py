@@ -25,7 +25,9 @@ def test_demo_goes_on_after_a_kill_and_ends_with_a_report(tmp_path):
     assert result.returncode == 0, result.stderr
     assert "record a room: done before" in result.stdout
     page = (tmp_path / "demo" / "report.html").read_text()
-    assert all(name in page for name in ("lewm-rollout", "actswm-plus", "follow-room", "data:image/png;base64"))
+    assert all(
+        name in page for name in ("lewm-rollout", "actswm-plus", "follow-room", "data:image/png;base64")
+    )
     assert "http://" not in page.replace("http://www.w3.org", "")
 
     again = subprocess.run(COMMAND, cwd=tmp_path, capture_output=True, text=True)

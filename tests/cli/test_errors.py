@@ -103,17 +103,3 @@ def test_inspect_says_what_is_inside_and_draws_a_sheet(square_file, tmp_path):
     import cv2
 
     assert cv2.imread(str(sheet)).shape == (8 * 146, 8 * 128, 3)
-
-
-def _commands(command, path=()):
-    yield path, command
-    for name, child in getattr(command, "commands", {}).items():
-        yield from _commands(child, (*path, name))
-
-
-def test_every_command_has_help_with_an_example():
-    import typer
-
-    for path, command in _commands(typer.main.get_command(app)):
-        if not hasattr(command, "commands"):
-            assert command.help and "Example: actswm" in command.help, " ".join(path)

@@ -18,6 +18,7 @@ from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
 from .plan import plan
+from .play import play
 from .record import record
 from .recover import recover
 from .report import report
@@ -27,7 +28,8 @@ from .train import train
 
 app = typer.Typer(
     name="actswm",
-    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover.",
+    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover, play.\n\n"
+    "Example: actswm record freedoom/room --steps 20000 --size 64 --out room.h5",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -48,6 +50,7 @@ app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
 app.command()(report)
+app.command()(play)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

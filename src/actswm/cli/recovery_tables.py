@@ -113,7 +113,9 @@ def piano_roll(
     """What was pressed in a window (N, K, A), as a string of 0 and 1 a control."""
 
     def lanes(actions: Array) -> dict[str, str]:
-        return {name: "".join("01"[int(x > 0.5)] for x in lane) for name, lane in zip(names, actions[window].T)}
+        return {
+            name: "".join("01"[int(x > 0.5)] for x in lane) for name, lane in zip(names, actions[window].T)
+        }
 
     methods = {method: lanes(actions) for method, actions in recovered.items()}
     return {"window": window, "recorded": lanes(recorded), "recovered": methods}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ..data import DatasetFile
-from ..origin import commit
 
 
 def provenance(
