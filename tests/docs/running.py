@@ -20,7 +20,7 @@ from .blocks import Block
 PRELOAD = ["torch", "lightning", "matplotlib.pyplot", "cv2", "av", "h5py", "actswm.cli.main", __name__]
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(PRELOAD)
-LONGEST = 280.0
+LONGEST = 600.0
 """Seconds; a command that takes longer hangs."""
 
 

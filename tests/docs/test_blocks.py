@@ -10,6 +10,7 @@ import pytest
 from .blocks import PAGES, ROOT, RUN, SHELL, SHOWN, blocks_of, unfenced
 from .conftest import TUTORIAL
 
+pytestmark = pytest.mark.timeout(1200)  # pages are long, and machines that test may be busy
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 

@@ -17,11 +17,12 @@ from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from ..errors import UserError
+from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .module import TrainingModule
-from .provenance import commit, provenance
+from .provenance import provenance
 from .validation import Probe, Validation
 
 CONFIG_FILE = "config.yaml"
