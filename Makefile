@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install test demo lint games bench clean
+.PHONY: install test demo docs lint games bench clean
 
 install: $(STAMP)
 
@@ -31,6 +31,9 @@ demo: install
 lint: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The engines that do not come with pip (Freedoom does), and the browser that tests look at pages with.
 # gcc and libc6-dev build the preload shim.
