@@ -18,15 +18,9 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# A preview until the demo with shipped weights: a small model, trained on the spot, on real frames.
+# A world model that ignores its actions beside one that obeys: records, trains, diagnoses, plans, reports.
 demo: install
-	@echo "== demo: record Freedoom's room, train a small world model on it, ask whether it obeys its actions"
-	$(BIN)/actswm record freedoom/room --steps 24000 --size 64 --seed 1 --out runs/demo/room.h5
-	$(BIN)/actswm inspect runs/demo/room.h5 --sheet runs/demo/room.png
-	$(BIN)/actswm train small/lewm-rollout --data runs/demo/room.h5 --out runs/demo/model --resume training.steps=500
-	$(BIN)/actswm drift runs/demo/model/model --data runs/demo/room.h5 --windows 256 --context 8 --horizon 16 \
-	  --plot runs/demo/drift.png
-	@echo "== runs/demo/room.png shows what it saw, runs/demo/drift.png whether its futures follow the actions"
+	$(BIN)/actswm demo
 
 lint: install
 	$(BIN)/ruff check src tests
