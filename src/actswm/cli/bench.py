@@ -106,11 +106,11 @@ def clean(
     result = bench_clean(seconds, progress=lambda what: print(what, file=sys.stderr))
     cpu = f"{result.clean_over_decode_cpu:.2f} in processor time"
     typer.echo(
-        f"clean_over_decode {result.clean_over_decode:.2f} ({cpu}; {result.decode_fps:,.0f} frames/s decoding)"
+        f"clean_over_decode {result.clean_over_decode:.2f} (judge {result.judge}; {cpu}; "
+        f"{result.decode_fps:,.0f} frames/s decoding)"
     )
+    typer.echo(f"clean_over_decode_with_rules {result.clean_over_decode_with_rules:.2f}")
     typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
-    if result.clean_over_decode_with_ocr is not None:
-        typer.echo(f"clean_over_decode_with_ocr {result.clean_over_decode_with_ocr:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
     typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
     _save(json_file, asdict(result))
