@@ -189,6 +189,12 @@ def plan(
         shown = f"{value:.2f}" if value is not None else f"not given: {result.reasons[figure]}"
         console.print(f"{figure} {shown}", soft_wrap=True)
     console.print(f"max_relative_cost_diff {result.max_relative_cost_diff:.1e}")
+    small = result.small_plan
+    console.print(
+        f"small plan: {small.cpu_seconds:.2f} CPU seconds, speedup_vs_naive {small.speedup_vs_naive:.2f}, "
+        f"relative_cost_diff {small.relative_cost_diff:.1e}",
+        soft_wrap=True,
+    )
     table = Table("size", "CPU seconds of an iteration", "grows as")
     for size, growth in result.scaling.items():
         times = ", ".join(f"{n}: {seconds:.2f}" for n, seconds in zip(growth.sizes, growth.cpu_seconds))
