@@ -11,7 +11,8 @@ import pytest
 
 from actswm.curation.domains import DOMAINS, domain_of
 from actswm.curation.judging import Candidate
-from actswm.curation.judging.embedded import EmbeddedJudge, ocr_reader
+from actswm.curation.judging.embedded import EmbeddedJudge
+from actswm.curation.judging.ocr import ocr_reader
 from actswm.formats.video import decode
 
 from ..made.recordings import moving_frames

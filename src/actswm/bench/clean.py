@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -34,11 +34,12 @@ _START_NS = 1_700_000_000 * NS
 class CleanBench:
     """Ratios of frames per second between runs that follow each other; the median over the rounds."""
 
+    judge: JudgeKind
+    """The default judge (`embedded`: rules and OCR), or `rules` where OCR is not installed."""
     clean_over_decode: float
-    """The whole command with the rules judge, over PyAV decoding and resizing."""
+    """The whole command with that judge, over PyAV decoding and resizing."""
+    clean_over_decode_with_rules: float
     clean_over_decode_without_judge: float
-    clean_over_decode_with_ocr: float | None
-    """With the embedded judge, which reads each second's frame; None where OCR is not installed."""
     clean_over_decode_cpu: float
     """The first ratio in frames per second of processor time, which other programs do not disturb."""
     decode_fps: float
@@ -66,33 +67,30 @@ def bench_clean(
     """Throughput on `seconds` of video of `shape`; memory on small videos of the two lengths."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        judge: JudgeKind = "embedded" if find_spec("rapidocr") else "rules"
         progress(f"making a {shape[0]}p recording")
         path = _make_recording(folder / "throughput.mcap", *shape, seconds)
         rounds = []
         for number in range(1, repeats + 1):
             progress(f"decoding and cleaning, round {number} of {repeats}")
-            rounds.append(_round(path, folder / f"round{number}", ("rules", "none")))
-        with_ocr = None
-        if find_spec("rapidocr"):
-            progress("cleaning with OCR")
-            once = _round(path, folder / "ocr", ("embedded",))
-            with_ocr = once["embedded"][0] / once["decode"][0]
+            rounds.append(_round(path, folder / f"round{number}", dict.fromkeys((judge, "rules", "none"))))
         peaks = []
         for length_s in lengths_s:
             progress(f"cleaning {length_s} s for its memory")
             long = _make_recording(folder / f"long{length_s}.mcap", 180, 320, length_s, mouse_hz=1000)
-            peaks.append(_peak_mib(long, folder / f"long{length_s}.h5"))
+            peaks.append(_peak_mib(long, folder / f"long{length_s}.h5", judge))
 
-    def over_decode(judge: str, clock: int = 0) -> float:
-        return float(np.median([one[judge][clock] / one["decode"][clock] for one in rounds]))
+    def over_decode(name: str, clock: int = 0) -> float:
+        return float(np.median([one[name][clock] / one["decode"][clock] for one in rounds]))
 
     return CleanBench(
+        judge,
+        over_decode(judge),
         over_decode("rules"),
         over_decode("none"),
-        with_ocr,
-        over_decode("rules", clock=1),
+        over_decode(judge, clock=1),
         float(np.median([one["decode"][0] for one in rounds])),
-        float(np.median([one["rules"][0] for one in rounds])),
+        float(np.median([one[judge][0] for one in rounds])),
         seconds * _FPS,
         *shape,
         peaks[1] - peaks[0],
@@ -100,7 +98,7 @@ def bench_clean(
     )
 
 
-def _round(path: Path, folder: Path, judges: Sequence[JudgeKind]) -> dict[str, Rate]:
+def _round(path: Path, folder: Path, judges: Iterable[JudgeKind]) -> dict[str, Rate]:
     """Clean once with each judge, decoding before and after each: both see the same load of the machine."""
     folder.mkdir()
     decode = partial(_decode_and_resize, path.with_suffix(".mkv"))
@@ -137,19 +135,19 @@ def _clean(path: Path, out: Path, judge: JudgeKind) -> int:
     return report.kept
 
 
-def _peak_mib(path: Path, out: Path) -> float:
+def _peak_mib(path: Path, out: Path, judge: JudgeKind) -> float:
     """Peak resident memory of a fresh process that cleans the recording."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_clean_and_tell, args=(path, out, sender))
+    process = context.Process(target=_clean_and_tell, args=(path, out, judge, sender))
     process.start()
     peak = receiver.recv()
     process.join()
     return peak
 
 
-def _clean_and_tell(path: Path, out: Path, sender: Any) -> None:
-    _clean(path, out, "rules")
+def _clean_and_tell(path: Path, out: Path, judge: JudgeKind, sender: Any) -> None:
+    _clean(path, out, judge)
     # Not getrusage: its peak is inherited from the parent.
     status = Path("/proc/self/status").read_text()
     sender.send(int(status.split("VmHWM:")[1].split()[0]) / 1024)

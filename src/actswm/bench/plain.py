@@ -11,13 +11,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..model import Context, WorldModel
-from ..model.predictor import Block, Modulation, Predictor
+from ..model.predictor import Block, Predictor
 from ..model.vit import ViTEncoder
 from ..objective import Batch, Losses, Objective
 
 
 def plain_block(block: Block, x: Tensor, feature: Tensor) -> Tensor:
-    modulation = Modulation(*block.modulate(F.silu(feature)).chunk(6, -1))
+    modulation = block.modulation(F.silu(feature))
     attention = block.attention
     q, k, v = attention.qkv(attention.norm(block.attention_input(x, modulation))).chunk(3, -1)
     q, k, v = (t.unflatten(-1, (attention.heads, -1)).transpose(1, 2) for t in (q, k, v))

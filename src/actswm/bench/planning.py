@@ -23,6 +23,7 @@ from ..model import Context, ModelConfig, WorldModel
 from ..model.predictor import PredictorConfig
 from ..planning.costs import final
 from .plain import plain_encode, plain_rollout
+from .small_plan import SmallPlan, bench_small_plan
 
 CONTEXT, HORIZON, CANDIDATES, BATCH = 32, 12, 512, 128
 ELITE_FRACTION = 0.125
@@ -56,6 +57,8 @@ class PlanBench:
     reasons: dict[str, str]
     """Why a figure is null."""
     cpu_seconds: dict[str, float]
+    small_plan: SmallPlan
+    """A whole search at the size that planning on a CPU uses."""
     scaling: dict[str, Growth]
 
 
@@ -106,6 +109,7 @@ def bench_plan(
         max_relative_cost_diff=difference,
         reasons=reasons,
         cpu_seconds=seconds,
+        small_plan=bench_small_plan(repeats, progress=progress),
         scaling={size: _growth(size, values, progress) for size, values in SCALING.items()},
     )
 

@@ -109,11 +109,11 @@ def clean(
     result = bench_clean(seconds, progress=lambda what: print(what, file=sys.stderr))
     cpu = f"{result.clean_over_decode_cpu:.2f} in processor time"
     typer.echo(
-        f"clean_over_decode {result.clean_over_decode:.2f} ({cpu}; {result.decode_fps:,.0f} frames/s decoding)"
+        f"clean_over_decode {result.clean_over_decode:.2f} (judge {result.judge}; {cpu}; "
+        f"{result.decode_fps:,.0f} frames/s decoding)"
     )
+    typer.echo(f"clean_over_decode_with_rules {result.clean_over_decode_with_rules:.2f}")
     typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
-    if result.clean_over_decode_with_ocr is not None:
-        typer.echo(f"clean_over_decode_with_ocr {result.clean_over_decode_with_ocr:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
     typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
     _save(json_file, asdict(result))
@@ -194,6 +194,12 @@ def plan(
         shown = f"{value:.2f}" if value is not None else f"not given: {result.reasons[figure]}"
         console.print(f"{figure} {shown}", soft_wrap=True)
     console.print(f"max_relative_cost_diff {result.max_relative_cost_diff:.1e}")
+    small = result.small_plan
+    console.print(
+        f"small plan: {small.cpu_seconds:.2f} CPU seconds, speedup_vs_naive {small.speedup_vs_naive:.2f}, "
+        f"relative_cost_diff {small.relative_cost_diff:.1e}",
+        soft_wrap=True,
+    )
     table = Table("size", "CPU seconds of an iteration", "grows as")
     for size, growth in result.scaling.items():
         times = ", ".join(f"{n}: {seconds:.2f}" for n, seconds in zip(growth.sizes, growth.cpu_seconds))

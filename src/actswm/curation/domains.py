@@ -126,7 +126,10 @@ DOMAINS = {
             "a first-person game of this project",
             (SHOOTER_KEYS, MINECRAFT_KEYS),
             "menus, loading screens, text consoles",
-            {"menu": ("main menu", "quit game"), "loading": ("loading",)},
+            {
+                "menu": ("main menu", "options", "quit game", "resume game", "exit game"),
+                "loading": ("loading",),
+            },
         ),
     )
 }

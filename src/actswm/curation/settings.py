@@ -15,7 +15,7 @@ from .judging.service import ServiceSettings
 from .prefilter import PrefilterRules
 
 JudgeKind = Literal["embedded", "rules", "none", "online", "batch"]
-_RULES_VERSION = 1
+_RULES_VERSION = 2
 """Raised when the same settings begin to give other results, so that old work is not taken for new."""
 
 

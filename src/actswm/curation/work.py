@@ -19,7 +19,8 @@ from .frames import Source
 from .judging import Judge, TrustingJudge
 from .judging.batch import CachedJudge, write_requests
 from .judging.cache import VerdictCache
-from .judging.embedded import EmbeddedJudge, load_ocr, ocr_reader
+from .judging.embedded import EmbeddedJudge
+from .judging.ocr import load_ocr, ocr_reader
 from .judging.online import OnlineJudge
 from .judging.service import client
 from .report import Failure, RecordingReport

@@ -40,13 +40,13 @@ class KeysValues(NamedTuple):
 
 
 class Modulation(NamedTuple):
-    """What an action does to its token in one block, each (..., D)."""
+    """What an action does to its token in one block, each (..., D). `factor` is AdaLN's 1 + scale."""
 
     shift: Tensor
-    scale: Tensor
+    factor: Tensor
     gate: Tensor
     mlp_shift: Tensor
-    mlp_scale: Tensor
+    mlp_factor: Tensor
     mlp_gate: Tensor
 
     def tokens(self, first: int, last: int) -> Modulation:
@@ -66,22 +66,26 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * inner, bias=False)
         self.out = nn.Linear(inner, dim)
 
-    def _project(self, x: Tensor, first: int, last: int) -> list[Tensor]:
-        """Parts first .. last - 1 of (query, key, value), each (B, S, T, heads, d)."""
+    def project(self, x: Tensor, first: int, last: int) -> Tensor:
+        """Parts first .. last - 1 of (query, key, value), side by side: (..., heads * d) each."""
         inner = self.out.in_features
-        projected = F.linear(self.norm(x), self.qkv.weight[first * inner : last * inner])
+        return F.linear(self.norm(x), self.qkv.weight[first * inner : last * inner])
+
+    def _parts(self, x: Tensor, first: int, last: int) -> list[Tensor]:
+        """The same apart, each (B, S, T, heads, d)."""
+        projected = self.project(x, first, last)
         return [part.unflatten(-1, (self.heads, -1)) for part in projected.chunk(last - first, -1)]
 
     def queries_keys_values(self, x: Tensor) -> tuple[Tensor, KeysValues]:
-        query, keys, values = self._project(x, 0, 3)
+        query, keys, values = self._parts(x, 0, 3)
         return query, KeysValues(keys, values)
 
     def queries(self, x: Tensor) -> Tensor:
-        return self._project(x, 0, 1)[0]
+        return self._parts(x, 0, 1)[0]
 
     def keys_values(self, x: Tensor) -> KeysValues:
         """Of tokens whose queries nobody needs."""
-        return KeysValues(*self._project(x, 1, 3))
+        return KeysValues(*self._parts(x, 1, 3))
 
     def attend_within(self, query: Tensor, own: KeysValues) -> Tensor:
         """Causal attention of tokens (B, S, T, heads, d) that have no past -> (B, S, T, D)."""
@@ -130,13 +134,18 @@ class Block(nn.Module):
         self.expand = nn.Linear(dim, config.mlp)
         self.contract = nn.Linear(config.mlp, dim)
 
+    def modulation(self, activated: Tensor) -> Modulation:
+        """Of tokens whose action features went through SiLU."""
+        shift, scale, gate, mlp_shift, mlp_scale, mlp_gate = self.modulate(activated).chunk(6, -1)
+        return Modulation(shift, 1 + scale, gate, mlp_shift, 1 + mlp_scale, mlp_gate)
+
     def attention_input(self, x: Tensor, modulation: Modulation) -> Tensor:
-        return _modulated_norm(x, modulation.shift, modulation.scale)
+        return _modulated_norm(x, modulation.shift, modulation.factor)
 
     def update(self, x: Tensor, modulation: Modulation, attended: Tensor) -> Tensor:
         """Both residual branches, once attention has been computed."""
         x = torch.addcmul(x, modulation.gate, attended)
-        hidden = self.expand(self.mlp_norm(_modulated_norm(x, modulation.mlp_shift, modulation.mlp_scale)))
+        hidden = self.expand(self.mlp_norm(_modulated_norm(x, modulation.mlp_shift, modulation.mlp_factor)))
         hidden = shared_dropout(F.gelu(hidden), self.dropout, self.training)
         out = shared_dropout(self.contract(hidden), self.dropout, self.training)
         return torch.addcmul(x, modulation.mlp_gate, out)
@@ -162,7 +171,7 @@ class Predictor(nn.Module):
     def modulations(self, features: Tensor) -> list[Modulation]:
         """Per block, what the action features (..., D) do to their tokens."""
         activated = F.silu(features)
-        return [Modulation(*block.modulate(activated).chunk(6, -1)) for block in self.blocks]
+        return [block.modulation(activated) for block in self.blocks]
 
     def forward(self, latents: Tensor, features: Tensor) -> Tensor:
         """Latents (B, T, D) with their action features -> outputs (B, T, D), position i knowing tokens <= i."""
@@ -172,8 +181,10 @@ class Predictor(nn.Module):
         return self.norm(x).squeeze(1)
 
 
-def _modulated_norm(x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    return torch.addcmul(shift, F.layer_norm(x, x.shape[-1:], eps=1e-6), 1 + scale)
+def _modulated_norm(x: Tensor, shift: Tensor, factor: Tensor) -> Tensor:
+    # weights of one: on a CPU torch normalises twice as fast with weights as without
+    ones, zeros = x.new_ones(x.shape[-1]), x.new_zeros(x.shape[-1])
+    return torch.addcmul(shift, F.layer_norm(x, x.shape[-1:], ones, zeros, eps=1e-6), factor)
 
 
 def _causal_bias(queries: int, keys: int, like: Tensor) -> Tensor:

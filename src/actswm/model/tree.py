@@ -11,19 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from .predictor import Attention, KeysValues, Modulation
+from .predictor import KeysValues, Modulation
 from .rollout import Head, Past
+
+GROUP = 32
+"""Tokens that attend in one product: a product of a few tokens costs as much as one of this many."""
 
 
 @dataclass(frozen=True)
 class PrefixTree:
     """Nodes of level j (0-based) are the distinct first j + 1 actions of S sequences of K actions.
 
-    `first[j]` is the sequence that stands for each node (U_j,), `node[j]` each sequence's node (S,).
+    `sequences` (S, K) are numbers of actions; `first[j]` is the sequence that stands for each node (U_j,), `node[j]`
+    each sequence's node (S,).
     """
 
+    sequences: Tensor
     first: tuple[Tensor, ...]
     node: tuple[Tensor, ...]
 
@@ -32,20 +38,31 @@ class PrefixTree:
         """(S, K) indices of actions."""
         first, node = [], []
         before = torch.zeros(len(sequences), dtype=torch.long)
+        choices = int(sequences.max()) + 1
         for step in sequences.unbind(1):
-            _, before = torch.unique(before * (int(sequences.max()) + 1) + step, return_inverse=True)
-            order = torch.argsort(before, stable=True)
-            counts = torch.bincount(before)
-            first.append(order[counts.cumsum(0) - counts])
+            standing, before = _distinct(before * choices + step)
+            first.append(standing)
             node.append(before)
-        return PrefixTree(tuple(first), tuple(node))
+        return PrefixTree(sequences, tuple(first), tuple(node))
 
     @property
     def sharing(self) -> float:
         """Actions over nodes: 1 where no two sequences begin alike."""
         return len(self.node[0]) * len(self.node) / sum(len(level) for level in self.first)
 
-    def lineage(self, top: int, level: int) -> Tensor:
+    def distinct_inputs(self, lead: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Which nodes differ in their own action and the `lead` before it.
+
+        (M,) sequence and level of a node for each distinct input, and (N,) the input of each node, level by level.
+        """
+        level = torch.cat([torch.full_like(first, j) for j, first in enumerate(self.first)])
+        sequence = torch.cat(self.first)
+        runs = F.pad(self.sequences + 1, (lead, 0)).unfold(1, lead + 1, 1)[sequence, level]
+        base = int(self.sequences.max()) + 2
+        standing, which = _distinct((runs * base ** torch.arange(lead + 1)).sum(-1))
+        return sequence[standing], level[standing], which
+
+    def lineages(self, top: int, level: int) -> Tensor:
         """(U_level, level - top + 1): each node's ancestors from level `top` on and itself, counted from the
         first node of level `top`."""
         offset, found = 0, []
@@ -54,36 +71,55 @@ class PrefixTree:
             offset += len(self.first[j])
         return torch.stack(found, 1)
 
+    def homes(self, top: int, level: int) -> Tensor:
+        """Where in `lineages` (flattened) each node from level `top` on is found."""
+        count = level - top + 1
+        rows = [self.node[level][self.first[j]] for j in range(top, level + 1)]
+        return torch.cat([row * count + place for place, row in enumerate(rows)])
 
-def roll_out_tree(past: Past, features: Tensor, tree: PrefixTree, head: Head) -> Tensor:
-    """Action features (N, D) of all nodes, level by level -> predicted latents (S, K, D) of one context."""
+
+def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """The first place of each distinct key, in order of the keys, and for each place the number of its key."""
+    _, number = torch.unique(keys, return_inverse=True)
+    counts = torch.bincount(number)
+    return torch.argsort(number, stable=True)[counts.cumsum(0) - counts], number
+
+
+def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree, head: Head) -> Tensor:
+    """Distinct action features (M, D) and which of them each node has (N,) -> latents (S, K, D) of one context."""
     predictor, horizon = past.predictor, len(tree.first)
     past.prepare(horizon)
     starts = [0]
     for level in tree.first:
         starts.append(starts[-1] + len(level))
-    modulations = predictor.modulations(features)
+    # (6, N, D) per block: of each part, the rows of neighbouring nodes are neighbours
+    modulations = [torch.stack(distinct).index_select(1, which) for distinct in predictor.modulations(features)]
     latents = past.latents[0, :, -1].expand(len(tree.first[0]), -1)
     predicted: list[Tensor] = []
     for step in range(1, horizon + 1):
         top = max(0, step - predictor.context)  # the first level whose frame is still in the window
         begin, end = starts[top], starts[step]
+        newest = starts[step - 1] - begin
         count = step - top
         last = past.frames + step - 2 - past.dropped(step)
         widths = torch.tensor([len(level) for level in tree.first[top:step]])
         x = latents[begin:end] + predictor.positions[last + 1 - count : last + 1].repeat_interleave(widths, 0)
-        lineages = [tree.lineage(top, level) for level in range(top, step)]
         shared = past.keys_values(step)
+        window = _Window.of(tree, top, step - 1, shared[0].keys.shape[2] if shared else 0, x)
         for number, block in enumerate(predictor.blocks):
-            modulation = Modulation(*(part[begin:end] for part in modulations[number]))
+            attention, past_of = block.attention, shared[number] if shared else None
+            modulation = Modulation(*modulations[number][:, begin:end])
             entering = block.attention_input(x, modulation)
-            query, own = block.attention.queries_keys_values(entering)
-            if number == len(predictor.blocks) - 1:  # only the newest level is still needed
-                newest = slice(starts[step - 1] - begin, None)
-                query, x, lineages = query[newest], x[newest], lineages[-1:]
-                modulation = Modulation(*(part[newest] for part in modulation))
-            attended = _attend(block.attention, query, own, lineages, shared[number] if shared else None)
-            x = block.update(x, modulation, attended)
+            if number < len(predictor.blocks) - 1:
+                mixed = window.attend(attention.project(entering, 0, 3), attention.heads, past_of)
+            else:  # from here on only the newest level is needed
+                query = attention.project(entering[newest:], 0, 1)
+                mixed = window.attend_newest(
+                    query, attention.project(entering, 1, 3), attention.heads, past_of
+                )
+                x = x[newest:]
+                modulation = Modulation(*modulations[number][:, begin + newest : end])
+            x = block.update(x, modulation, attention.out(mixed))
         outcome = head(predictor.norm(x)[None])[0]
         predicted.append(outcome[tree.node[step - 1]])
         if step < horizon:
@@ -91,28 +127,55 @@ def roll_out_tree(past: Past, features: Tensor, tree: PrefixTree, head: Head) ->
     return torch.stack(predicted, 1)
 
 
-def _attend(
-    attention: Attention, query: Tensor, own: KeysValues, lineages: list[Tensor], shared: KeysValues | None
-) -> Tensor:
-    """Queries (N, heads, d) of whole levels, each over its lineage among `own` and over the shared past."""
-    parts = []
-    for queries, lineage in zip(query.split([len(lineage) for lineage in lineages]), lineages):
-        parts.append(_weighed(queries[:, None], own.keys[lineage], own.values[lineage]))
-    mixed, weight = (torch.cat(part)[:, 0] for part in zip(*parts))
-    if shared is not None:
-        from_past, past_weight = _weighed(query[None], shared.keys[:, 0], shared.values[:, 0])
-        # two softmaxes become one: each part counts by the sum of its exponentials
-        share = torch.sigmoid(past_weight[0] - weight)
-        mixed = torch.lerp(mixed, from_past[0], share.unsqueeze(-1).to(mixed.dtype))
-    return attention.out(mixed.flatten(-2))
+@dataclass(frozen=True)
+class _Window:
+    """Who attends to whom in the window of one step: P tokens of the past, then T levels of nodes.
 
+    The lineages of the newest nodes lie side by side, `size` to a group (the last group is filled up with the first
+    lineage); `mask` keeps them apart and causal. `rows` (G, P + size * T) says which token each place of a group
+    holds, `homes` (N,) at which place of all groups a node's result is found.
+    """
 
-def _weighed(query: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Attention of (B, Q, heads, d) to (B, T, heads, d), and the logarithm (B, Q, heads) of its denominator."""
-    q, k, v = (part.transpose(1, 2) for part in (query, keys, values))
-    if query.device.type == "cpu":
-        mixed, weight = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v)
-    else:
-        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
-        mixed, weight = scores.softmax(-1) @ v, scores.logsumexp(-1)
-    return mixed.transpose(1, 2), weight.transpose(1, 2)
+    rows: Tensor
+    mask: Tensor
+    homes: Tensor
+    past: int
+    levels: int
+    size: int
+
+    @staticmethod
+    def of(tree: PrefixTree, top: int, level: int, past: int, like: Tensor) -> _Window:
+        lineages = tree.lineages(top, level)
+        newest, levels = lineages.shape
+        size = min(newest, max(1, GROUP // levels))
+        groups = -(-newest // size)
+        filled = torch.cat([lineages, lineages[:1].expand(groups * size - newest, -1)]).view(groups, -1)
+        rows = torch.cat([torch.arange(past).expand(groups, -1), past + filled], 1)
+        own = torch.block_diag(*[torch.ones(levels, levels, dtype=torch.bool).tril()] * size)
+        seen = F.pad(own, (past, 0), value=True)
+        mask = like.new_zeros(seen.shape).masked_fill_(~seen, float("-inf"))
+        return _Window(rows, mask, tree.homes(top, level), past, levels, size)
+
+    def attend(self, projected: Tensor, heads: int, past: KeysValues | None) -> Tensor:
+        """Projected queries, keys and values (N, 3 * heads * d) -> what the nodes attend to (N, heads * d)."""
+        query, keys, values = self._gather(projected, 3, heads, past)
+        mixed = F.scaled_dot_product_attention(query[:, :, self.past :], keys, values, self.mask)
+        return mixed.transpose(1, 2).flatten(0, 1).flatten(1).index_select(0, self.homes)
+
+    def attend_newest(self, query: Tensor, projected: Tensor, heads: int, past: KeysValues | None) -> Tensor:
+        """Queries (U, heads * d) of the newest nodes, keys and values of all -> (U, heads * d)."""
+        keys, values = self._gather(projected, 2, heads, past)
+        groups, count = len(self.rows), len(query)
+        filled = F.pad(query, (0, 0, 0, groups * self.size - count)).view(groups, self.size, heads, -1)
+        mask = self.mask[self.levels - 1 :: self.levels]
+        mixed = F.scaled_dot_product_attention(filled.transpose(1, 2), keys, values, mask)
+        return mixed.transpose(1, 2).flatten(0, 1).flatten(1)[:count]
+
+    def _gather(self, projected: Tensor, parts: int, heads: int, past: KeysValues | None) -> Tensor:
+        """(parts, G, heads, P + size * T, d): the groups' tokens, those of the past in front."""
+        if past is not None:
+            keys, values = (part[0, 0].flatten(1) for part in past)
+            # nobody asks for the queries of the past: keys take their place
+            projected = torch.cat([torch.cat([keys, keys, values][-parts:], 1), projected])
+        gathered = projected.index_select(0, self.rows.flatten())
+        return gathered.view(*self.rows.shape, parts, heads, -1).permute(2, 0, 3, 1, 4)

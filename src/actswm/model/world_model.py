@@ -157,10 +157,10 @@ class WorldModel(nn.Module):
         lead = self.encoding.lead
         tail = context.actions[:, context.actions.shape[1] - lead :].expand(len(actions), -1, -1)
         steps = torch.cat([tail, actions], 1)
-        level = torch.cat([torch.full_like(first, j) for j, first in enumerate(tree.first)])
-        inputs = steps[torch.cat(tree.first)[:, None], level[:, None] + torch.arange(lead + 1)]
+        sequence, level, which = tree.distinct_inputs(lead)
+        inputs = steps[sequence[:, None], level[:, None] + torch.arange(lead + 1)]
         features = self.features(inputs).squeeze(1)
-        return roll_out_tree(past or self.prepare(context), features, tree, self.head())
+        return roll_out_tree(past or self.prepare(context), features, which, tree, self.head())
 
     def head(self):  # type: ignore[no-untyped-def]
         """The prediction projector, bound to the statistics of the first output it sees."""

@@ -18,8 +18,6 @@ from .cem import Found, SearchSettings, search
 from .chunks import Library, space_of
 from .costs import COSTS
 
-WORTH_SHARING = 1.2
-"""Actions per node of a prefix tree from which on it is cheaper than rolling out every plan by itself."""
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -77,7 +75,7 @@ class Planner:
         dtype = PRECISIONS[settings.precision]
         self._imagination = model if dtype is model.dtype else copy.deepcopy(model).to(dtype)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def plan(self, context: Context, goals: Tensor, step: int = 0, previous: Plan | None = None) -> Plan:
         """The best plan from a context (B = 1) towards goals (K, D).
 
@@ -101,6 +99,11 @@ class Planner:
         seconds = time.process_time() - began
         return Plan(raw, self.space.names(found.best), found.cost, found, seconds)
 
+    def step_actions(self, plans: Tensor) -> Tensor:
+        """Plans (N, K, ...) as the model takes them: (N, K, A')."""
+        raw = self.space.raw(plans)
+        return torch.from_numpy(self.model.encoding.step_actions(raw.reshape(len(raw), -1, raw.shape[-1])))
+
     def cost(self, context: Context, goals: Tensor):  # type: ignore[no-untyped-def]
         """The function that a search minimises: plans (N, K, ...) -> (N,). It prepares the past once."""
         model, measure = self._imagination, COSTS[self.settings.cost]
@@ -108,18 +111,13 @@ class Planner:
         past = model.prepare(context)
 
         def cost(plans: Tensor) -> Tensor:
-            raw = self.space.raw(plans)
-            steps = torch.from_numpy(model.encoding.step_actions(raw.reshape(len(raw), -1, raw.shape[-1])))
+            steps = self.step_actions(plans)
             # in lexical order plans that begin alike come together, into the same batch
             chunks, distinct, copies = _lexical(plans)
             costs = []
             for part in torch.arange(len(distinct)).split(self.settings.batch):
                 tree = PrefixTree.of(chunks[part])
-                actions = steps[distinct[part]]
-                if tree.sharing >= WORTH_SHARING:
-                    futures = model.rollout_tree(context, actions, tree, past)
-                else:
-                    futures = model.rollout(context, actions[None], past)[0]
+                futures = model.rollout_tree(context, steps[distinct[part]], tree, past)
                 costs.append(measure(futures.float(), goals))
             return torch.cat(costs)[copies]
 
@@ -129,11 +127,19 @@ class Planner:
 def _lexical(plans: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Plans (N, K, ...) as the M distinct ones in lexical order: (M, K) numbers that are equal where decisions are,
     the plan (M,) that each stands for, and the place (N,) of each plan among them."""
-    decisions = plans.reshape(len(plans) * plans.shape[1], -1)
-    _, number = torch.unique(decisions, dim=0, return_inverse=True)
-    chunks, copies = torch.unique(number.view(plans.shape[:2]), dim=0, return_inverse=True)
-    distinct = torch.empty(len(chunks), dtype=torch.long).scatter_(0, copies, torch.arange(len(plans)))
-    return chunks, distinct, copies
+    decisions = plans.reshape(len(plans) * plans.shape[1], -1).numpy()
+    number = _numbers(decisions)[1].reshape(plans.shape[:2])
+    # as big-endian bytes, whose order is that of the numbers
+    distinct, copies = _numbers(number.astype(">u4"))
+    return torch.from_numpy(number[distinct]), torch.from_numpy(distinct), torch.from_numpy(copies)
+
+
+def _numbers(rows: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows (N, F) ordered by their bytes: a place of each distinct one, and the number (N,) of each row."""
+    rows = np.ascontiguousarray(rows)
+    as_bytes = rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).ravel()
+    _, place, number = np.unique(as_bytes, return_index=True, return_inverse=True)
+    return place, number
 
 
 def check_fit(model: WorldModel, library: Library) -> None:

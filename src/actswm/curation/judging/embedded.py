@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import UserError
 from ..domains import Domain
 from .judge import Candidate, Verdict, decided
-
-ReadText = Callable[[NDArray[np.uint8]], list[str]]
+from .ocr import ReadText
 
 
 @dataclass(frozen=True)
@@ -29,67 +26,52 @@ class PictureRules:
 
 
 class EmbeddedJudge:
-    """Rules first, then words; a picture that trips nothing is gameplay."""
+    """Rules first, then words; a picture that trips nothing is gameplay.
+
+    Words are read on a thread of its own, while the recording is decoded further.
+    """
 
     def __init__(self, domain: Domain, read_text: ReadText | None, rules: PictureRules | None = None) -> None:
         self._rules = rules or PictureRules()
         self._still_ns = domain.still_ns
-        self._read_text = read_text
+        self._read_text = read_text if domain.words else None
         self._patterns = {label: _pattern(phrases) for label, phrases in domain.words.items()}
+        self._reader = ThreadPoolExecutor(1, "ocr")
 
     def submit(self, candidate: Candidate) -> Future[Verdict]:
-        label = self._look(candidate) or self._read(candidate.rgb)
-        return decided(Verdict(label is None, label or "gameplay"))
+        label = self._look(candidate)
+        if label is None and self._read_text is not None:
+            return self._reader.submit(self._read, self._read_text, candidate.rgb)
+        return decided(_verdict(label))
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._reader.shutdown(cancel_futures=True)
 
     def _look(self, candidate: Candidate) -> str | None:
-        brightest = candidate.rgb.max(-1)
+        import cv2
+
+        red, green, blue = np.moveaxis(candidate.rgb, -1, 0)
+        brightest = np.maximum(np.maximum(red, green), blue)
         if np.percentile(brightest, 99) < self._rules.dark:
             return "black"
-        if candidate.rgb.reshape(-1, 3).std(0).max() < self._rules.uniform:
+        if cv2.meanStdDev(candidate.rgb)[1].max() < self._rules.uniform:
             return "uniform"
         if self._still_ns is not None and candidate.still_ns >= self._still_ns:
             return "still"
         return None
 
-    def _read(self, rgb: NDArray[np.uint8]) -> str | None:
-        if self._read_text is None or not self._patterns:
-            return None
-        text = " | ".join(self._read_text(rgb)).casefold()
-        return next((label for label, pattern in self._patterns.items() if pattern.search(text)), None)
+    def _read(self, read_text: ReadText, rgb: NDArray[np.uint8]) -> Verdict:
+        text = " | ".join(read_text(rgb)).casefold()
+        return _verdict(
+            next((label for label, pattern in self._patterns.items() if pattern.search(text)), None)
+        )
+
+
+def _verdict(label: str | None) -> Verdict:
+    return Verdict(label is None, label or "gameplay")
 
 
 def _pattern(phrases: Iterable[str]) -> re.Pattern[str]:
     """Any of the phrases as whole words; OCR often loses the spaces between them."""
     alternatives = (r"\s*".join(re.escape(word) for word in phrase.casefold().split()) for phrase in phrases)
     return re.compile(r"(?<!\w)(?:" + "|".join(alternatives) + r")(?!\w)")
-
-
-def load_ocr() -> Any:
-    """The OCR engine's class, or one line about what to install."""
-    try:
-        from rapidocr import RapidOCR
-    except ImportError:
-        raise UserError(
-            "the embedded judge reads screens with OCR, which is not installed: "
-            "pip install 'actswm[judge]', or judge by rules only with --judge rules"
-        ) from None
-    return RapidOCR
-
-
-def ocr_reader() -> ReadText:
-    """RapidOCR with the models its wheel carries; nothing is downloaded."""
-    engine = load_ocr()(
-        params={
-            "Global.log_level": "critical",
-            "Global.use_cls": False,
-            "Det.limit_type": "max",
-            "Det.limit_side_len": 640,
-        }
-    )
-
-    def read_text(rgb: NDArray[np.uint8]) -> list[str]:
-        return list(engine(np.ascontiguousarray(rgb[..., ::-1])).txts or ())
-
-    return read_text
