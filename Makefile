@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install test demo lint games bench clean
+.PHONY: install test demo docs lint games bench clean
 
 install: $(STAMP)
 
@@ -18,22 +18,20 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# A preview until the demo with shipped weights: a small model, trained on the spot, on real frames.
+# A world model that ignores its actions beside one that obeys: records, trains, diagnoses, plans, reports.
 demo: install
-	@echo "== demo: record Freedoom's room, train a small world model on it, ask whether it obeys its actions"
-	$(BIN)/actswm record freedoom/room --steps 24000 --size 64 --seed 1 --out runs/demo/room.h5
-	$(BIN)/actswm inspect runs/demo/room.h5 --sheet runs/demo/room.png
-	$(BIN)/actswm train small/lewm-rollout --data runs/demo/room.h5 --out runs/demo/model --resume training.steps=500
-	$(BIN)/actswm drift runs/demo/model/model --data runs/demo/room.h5 --windows 256 --context 8 --horizon 16 \
-	  --plot runs/demo/drift.png
-	@echo "== runs/demo/room.png shows what it saw, runs/demo/drift.png whether its futures follow the actions"
+	$(BIN)/actswm demo
 
 lint: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 
-# The engines that do not come with pip (Freedoom does). gcc and libc6-dev build the preload shim.
-GAME_PACKAGES := minetest minetest-data openarena xvfb libgl1-mesa-dri gcc libc6-dev
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# The engines that do not come with pip (Freedoom does), and the browser that tests look at pages with.
+# gcc and libc6-dev build the preload shim.
+GAME_PACKAGES := minetest minetest-data openarena xvfb libgl1-mesa-dri gcc libc6-dev chromium
 SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
 
 games:

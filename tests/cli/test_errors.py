@@ -34,7 +34,9 @@ def test_the_process_says_one_line_and_exits_with_2(tmp_path):
     done = run("train", "tiny/actswm", "--data", str(tmp_path / "absent.h5"))
     assert done.returncode == 2 and done.stdout == ""
     lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("actswm: ") and "absent.h5: no such dataset file" in lines[0]
+    assert (
+        len(lines) == 1 and lines[0].startswith("actswm: ") and "absent.h5: no such dataset file" in lines[0]
+    )
 
 
 def _cut(path: Path) -> None:
@@ -85,7 +87,9 @@ def test_damaged_files(copy, tmp_path, damage, message):
 )
 def test_settings_that_do_not_fit(square_file, tmp_path, overrides, message):
     out = tmp_path / "run"
-    assert message in refused("train", "tiny/actswm", *overrides, "--data", str(square_file), "--out", str(out))
+    assert message in refused(
+        "train", "tiny/actswm", *overrides, "--data", str(square_file), "--out", str(out)
+    )
     assert not out.exists(), "a corrected command must not meet leftovers"
 
 
@@ -99,17 +103,3 @@ def test_inspect_says_what_is_inside_and_draws_a_sheet(square_file, tmp_path):
     import cv2
 
     assert cv2.imread(str(sheet)).shape == (8 * 146, 8 * 128, 3)
-
-
-def _commands(command, path=()):
-    yield path, command
-    for name, child in getattr(command, "commands", {}).items():
-        yield from _commands(child, (*path, name))
-
-
-def test_every_command_has_help_with_an_example():
-    import typer
-
-    for path, command in _commands(typer.main.get_command(app)):
-        if not hasattr(command, "commands"):
-            assert command.help and "Example: actswm" in command.help, " ".join(path)

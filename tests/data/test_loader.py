@@ -3,11 +3,13 @@ import multiprocessing
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 from actswm.controls import KEYS14, MINECRAFT, ActionEncoding
 from actswm.data import Column, DatasetFile, DatasetSpec, DatasetWriter, WindowShape, starts_in
-from actswm.data.loader import StepSampler, WindowDataset, _as_read, window_loader
+from actswm.data.loader import PlaceSampler, StepSampler, WindowDataset, _as_read, window_loader
 from actswm.errors import UserError
 
 
@@ -94,3 +96,21 @@ def test_ranks_share_each_batch():
     halves = [list(StepSampler(50, 8, 6, 1, rank=rank, ranks=2)) for rank in range(2)]
     for batch, *parts in zip(whole, *halves):
         assert sorted(batch) == sorted([*parts[0], *parts[1]]) and len(parts[0]) == 4
+
+
+@given(
+    lengths=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    group=st.integers(1, 5),
+    reach=st.integers(0, 30),
+)
+def test_windows_of_a_place_are_neighbours_in_one_episode(lengths, group, reach):
+    episodes = np.repeat(np.arange(len(lengths)), lengths)
+    anchors = StepSampler(len(episodes), 3, 7, seed=5)
+    batches = list(PlaceSampler(anchors, group, reach, episodes))
+    for batch, first in zip(batches, anchors, strict=True):
+        places = np.array(batch).reshape(3, group)
+        assert (places[:, 0] == first).all()
+        assert (episodes[places] == episodes[first][:, None]).all()
+        assert (np.abs(places - np.array(first)[:, None]) <= reach).all()
+    resumed = StepSampler(len(episodes), 3, 7, seed=5, start=4)
+    assert list(PlaceSampler(resumed, group, reach, episodes)) == batches[4:]

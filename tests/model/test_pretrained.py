@@ -43,7 +43,7 @@ def test_half_precision_files_are_half_the_size(saved, tmp_path):
 def test_broken_folders_say_what_is_wrong(saved, tmp_path):
     _, folder = saved
     with pytest.raises(UserError, match="not a saved model"):
-        WorldModel.from_pretrained(tmp_path)
+        WorldModel.from_pretrained(tmp_path / "nowhere")
     content = json.loads((folder / "config.json").read_text())
 
     (folder / "config.json").write_text(

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 from actswm.model import Context, WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
-from actswm.objective.objective import HingeConfig, ReadoutLossConfig, SigregConfig
+from actswm.objective.objective import DynamicsConfig, HingeConfig, ReadoutLossConfig, SigregConfig
 
 from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, small_config
@@ -42,6 +42,28 @@ def test_the_whole_objective_by_hand():
     sigreg = objective.sigreg(z.transpose(0, 1), torch.Generator().manual_seed(9))
     expected = prediction + 0.2 * sigreg + 0.7 * hinge + 0.3 * readout
     torch.testing.assert_close(found.total, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("windows", [1, 2])
+def test_what_changes_is_regularised_place_by_place(windows):
+    """`dynamics` is SIGReg on latents from which the mean of each place's windows has been taken."""
+    model = disturbed(small_config(4))
+    objective = Objective(ObjectiveConfig(horizon=3, dynamics=DynamicsConfig(0.4, 0.5, windows)))
+    shown = batch(7)
+    found = objective(model, shown, torch.Generator().manual_seed(9))
+    z = model.encode(shown.pixels)
+    generator = torch.Generator().manual_seed(9)
+    objective.sigreg(z.transpose(0, 1), generator)  # draws its directions first
+    changes = torch.cat([(part - part.mean((0, 1))) / 0.5 for part in z.split(windows)])
+    expected = objective.sigreg(changes.transpose(0, 1), generator)
+    torch.testing.assert_close(found.terms["dynamics"], expected)
+
+
+def test_the_hinge_can_end_half_way():
+    model, windows = disturbed(small_config(4)), batch(7)
+    objective = Objective(ObjectiveConfig(horizon=3, hinge=HingeConfig(until=0.5)))
+    assert "hinge" in objective(model, windows, progress=0.49).terms
+    assert "hinge" not in objective(model, windows, progress=0.5).terms
 
 
 def test_one_step_training_predicts_every_position():

@@ -114,12 +114,15 @@ def test_truth_hinge():
     assert float(truth_hinge_loss(truth, -truth, truth, 0.3)) == 0
 
 
-def test_temporal():
-    predicted, encoded = tensor(3, 2, 6), tensor(3, 5, 6)
+@pytest.mark.parametrize("windows", [1, 2])
+def test_temporal(windows):
+    predicted, encoded = tensor(4, 2, 6), tensor(4, 5, 6)
     total = 0.0
-    for b in range(3):
-        mean = encoded[b].numpy().mean(0)
+    for b in range(4):
+        first = b // windows * windows
+        moments = encoded[first : first + windows].numpy().reshape(-1, 6)
+        mean = moments.mean(0)
         for k in range(2):
-            logits = cosine(predicted[b, k].numpy() - mean, encoded[b].numpy() - mean) / 0.2
-            total -= logits[3 + k] - np.log(np.exp(logits).sum())
-    assert float(temporal_loss(predicted, encoded, 0.2)) == pytest.approx(total / 6, rel=1e-4)
+            logits = cosine(predicted[b, k].numpy() - mean, moments - mean) / 0.2
+            total -= logits[5 * (b - first) + 3 + k] - np.log(np.exp(logits).sum())
+    assert float(temporal_loss(predicted, encoded, 0.2, windows)) == pytest.approx(total / 8, rel=1e-4)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.games.chunks import load_library
+from actswm.model.history import History, encode_frames
 from actswm.planning.chunks import Choices, Controls
 from actswm.planning.costs import COSTS
-from actswm.planning.history import History, encode_frames
 from actswm.planning.planner import Planner, PlanSettings
 from actswm.planning.precision import check_precision
 

@@ -25,7 +25,9 @@ def weights(folder):
     return load_file(folder / MODEL_FOLDER / "model.safetensors")
 
 
-@pytest.mark.parametrize("variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm"])
+@pytest.mark.parametrize(
+    "variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm", "actswm-plus"]
+)
 def test_every_variant_trains(square_file, tmp_path, variant):
     config = load_config(
         f"tiny/{variant}", ["training.steps=12", "training.log_every=4", "training.validate_every=6"]
@@ -38,7 +40,7 @@ def test_every_variant_trains(square_file, tmp_path, variant):
         columns = set(next(csv.reader(file)))
     expected = {"loss", "prediction", "sigreg", "latent_std", "latent_rank", "val/drift_gap", "val/loss"}
     assert expected <= columns
-    assert ("hinge" in columns) == (variant in ("actswm", "joint-readout"))
+    assert ("hinge" in columns) == (variant in ("actswm", "joint-readout", "actswm-plus"))
 
 
 def test_training_learns_to_obey_the_actions(square_file, tmp_path):

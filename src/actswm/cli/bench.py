@@ -9,7 +9,10 @@ from pathlib import Path
 
 import typer
 
-app = typer.Typer(help="Measure side by side in one run and print ratios.", no_args_is_help=True)
+app = typer.Typer(
+    help="Measure side by side in one run and print ratios.\n\nExample: actswm bench startup --json startup.json",
+    no_args_is_help=True,
+)
 JSON = typer.Option(None, "--json", help="Write the figures to this file.")
 
 
@@ -130,7 +133,7 @@ def precision(
     """
     from ..games.chunks import load_library
     from ..model import WorldModel
-    from ..planning.history import History, encode_frames
+    from ..model.history import History, encode_frames
     from ..planning.planner import PlanSettings
     from ..planning.precision import check_precision
     from ..planning.references import goals_at, load_reference
@@ -148,7 +151,9 @@ def precision(
 
 @app.command()
 def recover(
-    repeats: int = typer.Option(3, min=1, help="Searches of our own; the slowest counts. The naive one runs once."),
+    repeats: int = typer.Option(
+        3, min=1, help="Searches of our own; the slowest counts. The naive one runs once."
+    ),
     json_file: Path = JSON,
 ) -> None:
     """One recovered step at the paper's size (context 32, 1,024 candidates, 8 iterations) against the naive search.
@@ -200,6 +205,25 @@ def plan(
         times = ", ".join(f"{n}: {seconds:.2f}" for n, seconds in zip(growth.sizes, growth.cpu_seconds))
         table.add_row(size, times, f"{size}^{growth.exponent:.2f}")
     console.print(table)
+    _save(json_file, asdict(result))
+
+
+@app.command()
+def startup(
+    runs: int = typer.Option(7, min=1, help="The two take turns this many times."),
+    json_file: Path = JSON,
+) -> None:
+    """`actswm --help` over `python -c "import torch"`: how long the command line takes to start.
+
+    Example: actswm bench startup --json startup.json
+    """
+    from ..bench.startup import bench_startup
+
+    result = bench_startup(runs)
+    typer.echo(
+        f"startup_over_torch {result.startup_over_torch:.2f} "
+        f"({result.startup_over_torch_cpu:.2f} in processor time; {runs} turns)"
+    )
     _save(json_file, asdict(result))
 
 

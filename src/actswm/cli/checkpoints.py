@@ -23,11 +23,17 @@ class Checkpoint:
 
 
 def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
-    """Load models that can be compared: of one frameskip. A run's folder stands for its model."""
+    """Load models that can be compared: of one frameskip."""
     from ..model import WorldModel
+    from ..model.pretrained import SHIPPED, locate
 
-    folders = [path / "model" if (path / "model" / "config.json").is_file() else path for path in paths]
-    names = [folder.resolve().parent.name if folder.name == "model" else folder.name for folder in folders]
+    folders = [locate(path) for path in paths]
+    names = [
+        str(folder.relative_to(SHIPPED))  # whole: every game has an `actswm`
+        if folder.is_relative_to(SHIPPED)
+        else (folder.resolve().parent if folder.name == "model" else folder).name
+        for folder in folders
+    ]
     if len(set(names)) < len(names):
         names = [str(path) for path in paths]
     loaded = [Checkpoint(*each, WorldModel.from_pretrained(each[1])) for each in zip(names, folders)]

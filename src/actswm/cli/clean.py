@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from ..curation.settings import CleanSettings
     from ..curation.sources import Item
 
-import_app = typer.Typer(help="Bring recordings of other projects into a dataset file.", no_args_is_help=True)
+import_app = typer.Typer(
+    help="Bring recordings of other projects into a dataset file.\n\n"
+    "Example: actswm import vpt contractor/ --out vpt.h5",
+    no_args_is_help=True,
+)
 
 _OUT = typer.Option(..., "--out", "-o", help="Dataset file (.h5) to write.")
 _SIZE = typer.Option(128, help="Height and width of the frames in pixels; the picture is stretched to it.")

@@ -49,6 +49,7 @@ def drift(
     from ..diagnosis.drift import step_drift
     from ..diagnosis.sensitivity import control_sensitivity, effective_controls
     from ..diagnosis.windows import sample_windows
+    from ..origin import this_command
     from .checkpoints import load_checkpoints
 
     loaded = load_checkpoints(checkpoints)
@@ -80,14 +81,26 @@ def drift(
             entry["bound"] = asdict(bounds)
             _print_bound(console, bounds)
         models.append(entry)
-    result = {"data": data.name, "windows": len(sample), **settings, "models": models}
+    origin = this_command()
+    result = {"kind": "drift", **asdict(origin), "data": data.name, "windows": len(sample), **settings}
+    result["models"] = models
     save_result(json_file, result)
     if csv_file:
         save_csv(csv_file, _csv_rows(models))
     if plot:
         from ..report.drift_plot import DriftCurves, plot_drift
+        from ..report.picture_note import write_note
 
         plot_drift([DriftCurves(*each) for each in curves], plot)
+        names = ", ".join(name for name, _ in curves)
+        write_note(
+            plot,
+            "drift",
+            f"Step drift of {names} on {len(sample)} windows of {data.name}",
+            "Curves of similarity to the encoded future over steps, and bars at the last step",
+            origin,
+            seed,
+        )
     require_expected(expect, result, tolerance)
 
 

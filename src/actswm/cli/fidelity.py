@@ -53,6 +53,7 @@ def fidelity(
 
     from ..diagnosis.fidelity import counterfactual_fidelity
     from ..diagnosis.windows import sample_windows
+    from ..origin import this_command
     from .checkpoints import load_checkpoints
     from .rendering import rendered_futures
 
@@ -72,7 +73,9 @@ def fidelity(
         models.append({"name": checkpoint.name, "steps": [asdict(row) for row in table]})
         _print_table(console, checkpoint.name, table)
     settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
-    result = {"data": data.name, "windows": len(sample), **settings, "models": models}
+    origin = asdict(this_command())
+    result = {"kind": "fidelity", **origin, "data": data.name, "windows": len(sample), **settings}
+    result["models"] = models
     save_result(json_file, result)
     if csv_file:
         save_csv(csv_file, _csv_rows(models))

@@ -42,6 +42,11 @@ def inspect(
     console.print(table)
     if sheet:
         from ..data.contact_sheet import write_contact_sheet
+        from ..origin import this_command
+        from ..report.picture_note import write_note
 
         write_contact_sheet(file, sheet, seed=seed)
+        caption = f"{file.name}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
+        alt = "Stretches of recorded frames, each with the controls that were held in it"
+        write_note(sheet, "contact-sheet", caption, alt, this_command(), seed)
         console.print(f"contact sheet: {sheet}")

@@ -11,29 +11,36 @@ from ..errors import UserError
 from . import bench, tasks
 from .annotate import annotate
 from .clean import clean, import_app
+from .demo import demo
 from .drift import drift
+from .export import export
 from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
 from .plan import plan
+from .play import play
 from .record import record
 from .recover import recover
+from .report import report
 from .score import score
 from .sheet import sheet
 from .train import train
 
 app = typer.Typer(
     name="actswm",
-    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover.",
+    help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover, play.\n\n"
+    "Example: actswm record freedoom/room --steps 20000 --size 64 --out room.h5",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
 app.command()(inspect)
 app.command()(train)
+app.command()(export)
 app.command()(plan)
 app.command()(recover)
 app.command()(idm)
@@ -42,6 +49,8 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(report)
+app.command()(play)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

@@ -49,17 +49,20 @@ def plan(
 
     Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
     """
+    from dataclasses import asdict
+
     import torch
 
     from ..games.chunks import RAW_STEPS, load_library
     from ..games.guard import EngineDied
     from ..games.registry import DEFAULT_SIZE, make_game
     from ..games.tasks import find_task
-    from ..model import WorldModel
+    from ..origin import this_command
     from ..planning.evaluation import Evaluation
     from ..planning.methods import baseline, planning
     from ..planning.planner import Planner, PlanSettings
     from ..planning.references import load_reference
+    from .checkpoints import load_checkpoints
 
     torch.set_num_threads(threads)
     if task_name.startswith("minecraft/"):
@@ -76,17 +79,16 @@ def plan(
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
-    for name, path in _named(checkpoints or []).items():
-        model = WorldModel.from_pretrained(path)
-        planner = Planner(model, library, settings)
-        methods.append(
-            (planning(name, planner, task.mask, _identity(path, settings)), model.config.image_size)
-        )
+    for each in load_checkpoints(checkpoints or []):
+        planner = Planner(each.model, library, settings)
+        identity = _identity(each.path, settings)
+        methods.append((planning(each.name, planner, task.mask, identity), each.model.config.image_size))
     size = methods[0][1] if methods else DEFAULT_SIZE[0]
     names = [name.strip() for name in baselines.split(",") if name.strip()]
     methods += [(baseline(name, task, library, seed), size) for name in names]
     if not methods:
         raise UserError("nothing to evaluate: give a checkpoint or --baselines")
+    about = {"kind": "plan", **asdict(this_command()), "seed": seed}
     evaluation = Evaluation(
         task=task,
         episodes=episodes,
@@ -96,26 +98,13 @@ def plan(
         engine_errors=(EngineDied,),
         reference=load_reference(reference_file) if reference_file else None,
         film=film,
+        about=about,
     )
     results = _run(evaluation, methods)
     _show(task.name, results)
     typer.echo(f"episodes, films and references: {evaluation.out}")
     if json_file:
-        from dataclasses import asdict
-
-        write_json(json_file, {"task": task.name, "methods": [asdict(result) for result in results]})
-
-
-def _named(checkpoints: list[Path]) -> dict[str, Path]:
-    """A name for each: its folder's, or its run's where the folder is just called model."""
-    named: dict[str, Path] = {}
-    for path in checkpoints:
-        resolved = path.resolve()
-        name = resolved.parent.name if resolved.name == "model" else resolved.name
-        if name in named:
-            raise UserError(f"{path} and {named[name]} are both called {name!r}; rename one of the folders")
-        named[name] = path
-    return named
+        write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
 
 
 def _identity(path: Path, settings: object) -> dict[str, object]:

@@ -55,7 +55,7 @@ def recover(
     from ..recovery.search import SearchSettings
     from ..recovery.windows import sample_windows, truth_of
     from .checkpoints import load_checkpoints
-    from .recovery_tables import figures, show
+    from .recovery_tables import figures, piano_roll, show
     from .results import progress, save_result
 
     options = RecoveryOptions(
@@ -91,19 +91,26 @@ def recover(
     guesses = {name: recovery.actions for name, recovery in recoveries.items()}
     if direct:
         guesses["idm"] = direct.predict(sample)
+    searched = dict(guesses)
     guesses |= blind_baselines(truth, prior, seed)
     vocabulary = first.encoding.vocabulary
     scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
     show(recoveries, scores, options, len(sample), prior.origin)
     if picture:
+        from ..origin import this_command
         from ..report.piano_roll import write_piano_roll
+        from ..report.picture_note import write_note
 
         name, recovery = next(iter(recoveries.items()))
         chosen = (truth.actions[picture_window], recovery.actions[picture_window])
         row = int(sample.rows[picture_window])
-        write_piano_roll(picture, vocabulary.names, *chosen, title=f"{name}, {target}, {data.name} row {row}")
+        title = f"{name}, {target}, {data.name} row {row}"
+        write_piano_roll(picture, vocabulary.names, *chosen, title=title)
+        alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
+        write_note(picture, "piano-roll", title, alt, this_command(), seed)
         typer.echo(f"piano roll: {picture}")
-    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist()))
+    roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
+    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist(), roll))
 
 
 def _guide(human: bool, oracle: bool, zero: bool) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..origin import this_command
+
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..recovery.metrics import Scores
     from ..recovery.protocol import Recovery, RecoveryOptions
+
+    Array = NDArray[np.floating]
 
 
 def show(
@@ -75,6 +81,7 @@ def figures(
     options: RecoveryOptions,
     data: Path,
     rows: list[int],
+    roll: dict[str, object],
 ) -> dict[str, object]:
     costs = {
         name: {
@@ -89,10 +96,26 @@ def figures(
         for name, found in recoveries.items()
     }
     return {
-        "command": shlex.join(["actswm", *sys.argv[1:]]),
+        "kind": "recover",
+        **asdict(this_command()),
         "data": data.name,
         "window_rows": rows,
         "options": asdict(options),
         "costs": costs,
         "scores": {name: asdict(one) for name, one in scores.items()},
+        "roll": roll,
     }
+
+
+def piano_roll(
+    names: Sequence[str], recorded: Array, recovered: dict[str, Array], window: int
+) -> dict[str, object]:
+    """What was pressed in a window (N, K, A), as a string of 0 and 1 a control."""
+
+    def lanes(actions: Array) -> dict[str, str]:
+        return {
+            name: "".join("01"[int(x > 0.5)] for x in lane) for name, lane in zip(names, actions[window].T)
+        }
+
+    methods = {method: lanes(actions) for method, actions in recovered.items()}
+    return {"window": window, "recorded": lanes(recorded), "recovered": methods}

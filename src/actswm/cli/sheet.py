@@ -32,6 +32,8 @@ def sheet(
     from ..diagnosis.sheet import counterfactual_sheet
     from ..diagnosis.windows import sample_windows
     from ..errors import UserError
+    from ..origin import this_command
+    from ..report.picture_note import write_note
     from ..report.sheet_picture import FutureRows, draw_sheet
     from .checkpoints import load_checkpoints
     from .rendering import rendered_futures
@@ -54,4 +56,7 @@ def sheet(
         f"{loaded.name} on {data.name}, window {window}: true frames, and those nearest to its predictions"
     )
     draw_sheet(shown.context, steps, rows, title, out)
+    alt = f"Frames of {len(rows)} futures from one moment, {', '.join(row.title for row in rows)}: "
+    alt += "what truly happens above what the model expects"
+    write_note(out, "sheet", title, alt, this_command(), seed)
     typer.echo(f"{out}: {len(rows)} futures of window {window}")

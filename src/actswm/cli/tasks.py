@@ -8,7 +8,7 @@ import typer
 
 from .bench import write_json
 
-app = typer.Typer(help="Planning tasks in the games.", no_args_is_help=True)
+app = typer.Typer(help="Planning tasks in the games.\n\nExample: actswm tasks list", no_args_is_help=True)
 
 
 @app.command("list")

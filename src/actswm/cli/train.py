@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from pathlib import Path
 
 import typer
@@ -23,6 +21,7 @@ def train(
     Example: actswm train small/actswm --data maze.h5 training.steps=3000 objective.hinge.margin=0.2
     """
     from ..diagnosis.probe import drift_probe
+    from ..origin import this_command
     from ..training import load_config
     from ..training import train as run
     from .progress import training_progress
@@ -43,7 +42,7 @@ def train(
             )
         ],
         callbacks=[] if quiet else [training_progress()],
-        command=shlex.join(["actswm", *sys.argv[1:]]),
+        command=this_command().command,
     )
     if os.environ.get("LOCAL_RANK", "0") != "0":
         return

@@ -7,7 +7,9 @@ import typer
 CHECKPOINTS = typer.Argument(..., help="Model or run folders; all are judged on the same windows.")
 DATA = typer.Option(..., "--data", help="Dataset file.")
 BRANCHING_DATA = typer.Option(..., "--data", help="Recording of a game that can branch (Freedoom).")
-SPLIT = typer.Option("test", help="train, validation or test episodes.")
+SPLIT = typer.Option(
+    "test", help="train, validation or test episodes; all of a recording made to evaluate on."
+)
 CONTEXT = typer.Option(32, min=1, help="Steps before each future; a model uses its last H.")
 HORIZON = typer.Option(8, min=1, help="Steps to render and to roll out.")
 SEED = typer.Option(1234, help="Which windows, and which alternatives.")

@@ -46,7 +46,7 @@ class WindowDataset(Dataset):
             require_vocabulary(file, encoding)
             self._action = file.action
             first = np.repeat(file.ep_offset, file.ep_len)
-            self._episode_start = first[self.starts]
+            self.episode_start = first[self.starts]
             self.image_size = image_size or file.height
         self._opened: tuple[int, FrameReader] | None = None
 
@@ -77,7 +77,7 @@ class WindowDataset(Dataset):
         skip = self.encoding.frameskip
         pixels = np.empty((len(index), self.before + self.steps, *frames.shape), np.uint8)
         offsets = skip * np.arange(-self.before, self.steps)
-        for window, start, first in zip(pixels, self.starts[index], self._episode_start[index]):
+        for window, start, first in zip(pixels, self.starts[index], self.episode_start[index]):
             frames.read(np.maximum(start + offsets, first), window)
         return torch.from_numpy(self._resized(pixels)), torch.from_numpy(self.step_actions(index))
 
@@ -86,7 +86,7 @@ class WindowDataset(Dataset):
         skip = self.encoding.frameskip
         offsets = np.arange(-(self.encoding.lead + self.before) * skip, (self.steps - 1) * skip)
         rows = self.starts[index, None] + offsets
-        inside = rows >= self._episode_start[index, None]
+        inside = rows >= self.episode_start[index, None]
         raw = np.where(inside[..., None], self._action[np.maximum(rows, 0)], 0)
         return self.encoding.step_actions(raw)
 
@@ -145,6 +145,32 @@ class StepSampler(Sampler[list[int]]):
                 here = position // self.windows == part
                 chosen[here] = order[position[here] % self.windows]
             yield chosen[self.rank :: self.ranks].tolist()
+
+
+class PlaceSampler(Sampler[list[int]]):
+    """Batches in groups of windows of one place: from one episode, at most `reach` starts from the group's first.
+
+    The first of every group comes from `anchors`, so that a resumed run sees the same batches here, too.
+    `episodes`: each window's episode, ascending.
+    """
+
+    def __init__(self, anchors: StepSampler, group: int, reach: int, episodes: NDArray[np.integer]) -> None:
+        self.anchors, self.group, self.reach, self.episodes = anchors, group, reach, episodes
+
+    def __len__(self) -> int:
+        return len(self.anchors)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for step, chosen in enumerate(self.anchors, self.anchors.start):
+            first = np.array(chosen)
+            low, high = (
+                np.searchsorted(self.episodes, self.episodes[first], side) for side in ("left", "right")
+            )
+            low, high = np.maximum(low, first - self.reach), np.minimum(high, first + self.reach + 1)
+            rng = np.random.default_rng((self.anchors.seed, step, self.anchors.rank))
+            windows = rng.integers(low, high, (self.group, len(first)))
+            windows[0] = first
+            yield windows.T.ravel().tolist()
 
 
 def window_loader(dataset: WindowDataset, sampler: Sampler[list[int]], workers: int = 0) -> DataLoader:

@@ -85,8 +85,11 @@ class Split:
     test: NDArray[np.int64]
 
     def part(self, name: str) -> NDArray[np.int64]:
+        """`all` is for recordings made to evaluate on, from which nothing was trained."""
+        if name == "all":
+            return np.sort(np.concatenate([self.train, self.validation, self.test]))
         if name not in ("train", "validation", "test"):
-            raise UserError(f"unknown split {name!r}; use train, validation or test")
+            raise UserError(f"unknown split {name!r}; use train, validation, test or all")
         return getattr(self, name)
 
 

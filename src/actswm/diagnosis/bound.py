@@ -160,7 +160,9 @@ def _different_pairs(actions: Tensor, pairs: int, seed: int) -> tuple[Tensor, Te
     differ = (actions[drawn[0]] != actions[drawn[1]]).any(-1)
     left, right = drawn[:, differ][:, :pairs]
     if len(left) == 0:
-        raise UserError("all sampled transitions have the same action: no pair to compare; sample more windows")
+        raise UserError(
+            "all sampled transitions have the same action: no pair to compare; sample more windows"
+        )
     return left, right
 
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..data import DatasetFile
-from ..data.loader import WindowDataset
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
+from .gallery import Gallery
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,10 @@ def counterfactual_sheet(
     raw = futures.raw[window]
     predicted = model.rollout(context, torch.from_numpy(model.encoding.step_actions(raw))[None])[0]
     places = [step - 1 for step in steps]
-    looks = _Gallery.of(model, futures, window, gallery, seed, progress)
+    with DatasetFile(futures.sample.path) as file:
+        elsewhere = file.episode_idx != file.episode_idx[futures.sample.starts[window]]
+        rows = np.flatnonzero(file.frame_valid & elsewhere)
+    looks = Gallery.of(model, futures.sample.path, rows, gallery, seed, progress)
     standing_in = looks.nearest(predicted[:, places].flatten(0, 1)).reshape(
         len(KINDS), len(steps), *pixels.shape[1:]
     )
@@ -76,41 +78,6 @@ def counterfactual_sheet(
             )
         )
     return Sheet(pixels.numpy(), steps, tuple(entries))
-
-
-@dataclass(frozen=True)
-class _Gallery:
-    """Recorded frames and their latents."""
-
-    frames: WindowDataset
-    latents: Tensor
-
-    @staticmethod
-    def of(
-        model: WorldModel,
-        futures: TrueFutures,
-        window: int,
-        count: int,
-        seed: int,
-        progress: Callable[[int], None],
-    ) -> _Gallery:
-        sample = futures.sample
-        with DatasetFile(sample.path) as file:
-            elsewhere = file.episode_idx != file.episode_idx[sample.starts[window]]
-            rows = np.flatnonzero(file.frame_valid & elsewhere)
-        rows = np.sort(np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False))
-        frames = WindowDataset(sample.path, model.encoding, 1, rows, model.config.image_size)
-        latents = []
-        for first in range(0, len(rows), 256):
-            index = range(first, min(first + 256, len(rows)))
-            latents.append(model.encode(frames.__getitems__(list(index))[0])[:, 0])
-            progress(index[-1] + 1)
-        return _Gallery(frames, torch.cat(latents))
-
-    def nearest(self, latents: Tensor) -> NDArray[np.uint8]:
-        """(n, D) -> the frame (n, h, w, 3) whose latent is nearest to each."""
-        index = torch.cdist(latents, self.latents).argmin(1).tolist()
-        return self.frames.__getitems__(index)[0][:, 0].numpy()
 
 
 def _describe(raw: NDArray[np.float32], names: tuple[str, ...]) -> str:

@@ -23,6 +23,10 @@ AFTERMATH = 20
 """Raw steps that are kept after a task's success: what it looks like belongs to the episode."""
 
 
+def pose_of(info: Info) -> list[float]:
+    return [info["telemetry"].get(name, np.nan) for name in POSE]
+
+
 @dataclass(frozen=True)
 class RecordingPlan:
     """What is to be recorded. Equal plans give equal files."""
@@ -123,7 +127,7 @@ def record_episode(
             break
         action = part.player.act(frame, info)
         room.pixels[rows] = frame
-        room.pose[rows] = [info["telemetry"].get(name, np.nan) for name in POSE]
+        room.pose[rows] = pose_of(info)
         room.action[rows] = action
         frame, _, terminated, truncated, info = game.step(action)
         infos.append(info)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from ..errors import UserError
 from ..game import Game
 from .episodes import POSE, Episode, RecordingPlan, cast
 from .workers import play_in_order
+
+if TYPE_CHECKING:
+    from ..formats.owamcap import OwamcapWriter
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def record(
         cast(game, plan, plan.episode_seed(0))  # a wrong behaviour fails here, before there is a file
         spec = dataset_spec(plan, game)
     if path.exists():
-        _require_same_plan(path, spec)
+        require_same_plan(path, spec)
     with DatasetWriter(path, spec) as writer:
         before = writer.num_frames
         if progress:
@@ -100,16 +104,19 @@ def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
 
 def write_owamcap(path: Path, episode: Episode, spec: DatasetSpec) -> None:
     """One episode as MCAP with its video beside it; both appear when they are complete."""
-    from ..formats.owamcap import OwamcapWriter
-
-    with OwamcapWriter(
-        path, height=spec.height, width=spec.width, fps=spec.fps, vocabulary=spec.vocabulary
-    ) as writer:
+    with open_owamcap(path, spec) as writer:
         for frame, action in zip(episode.pixels, episode.action):
             writer.add(frame, action)
 
 
-def _require_same_plan(path: Path, spec: DatasetSpec) -> None:
+def open_owamcap(path: Path, spec: DatasetSpec) -> OwamcapWriter:
+    from ..formats.owamcap import OwamcapWriter
+
+    return OwamcapWriter(path, height=spec.height, width=spec.width, fps=spec.fps, vocabulary=spec.vocabulary)
+
+
+def require_same_plan(path: Path, spec: DatasetSpec) -> None:
+    """Refuse to go on with a file that was recorded otherwise."""
     with DatasetFile(path) as file:
         for name, value in spec.attributes.items():
             if file.attributes.get(name) != value:

@@ -1,7 +1,8 @@
-"""A light convolutional encoder for CPU-sized runs: a stride-2 pyramid, then one linear map."""
+"""A light convolutional encoder for CPU-sized runs: a strided pyramid, then one linear map."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import torch
@@ -10,10 +11,12 @@ from torch import Tensor, nn
 
 @dataclass
 class ConvConfig:
-    """One stride-2 convolution per entry of `channels`; image size / 2^len(channels) must be whole."""
+    """One convolution per entry of `channels`: the first with stride `stem`, the others with stride 2."""
 
     channels: list[int] = field(default_factory=lambda: [32, 64, 128, 128])
     hidden: int = 256
+    stem: int = 2
+    """4 skips the largest feature maps, which cost more than they teach on CPU."""
 
 
 class ConvEncoder(nn.Module):
@@ -21,14 +24,16 @@ class ConvEncoder(nn.Module):
 
     def __init__(self, config: ConvConfig, image_size: int, planes: int = 3) -> None:
         super().__init__()
-        side, rest = divmod(image_size, 2 ** len(config.channels))
+        strides = [config.stem] + [2] * (len(config.channels) - 1)
+        side, rest = divmod(image_size, math.prod(strides))
         if rest or side == 0:
-            raise ValueError(f"image size {image_size} cannot be halved {len(config.channels)} times")
+            raise ValueError(f"image size {image_size} cannot be divided by {' x '.join(map(str, strides))}")
         self.out_dim = config.hidden
         layers: list[nn.Module] = []
         previous = planes
-        for channels in config.channels:
-            layers += [nn.Conv2d(previous, channels, 4, 2, 1), nn.GroupNorm(8, channels), nn.ReLU()]
+        for channels, stride in zip(config.channels, strides):
+            convolution = nn.Conv2d(previous, channels, 2 * stride, stride, stride // 2)
+            layers += [convolution, nn.GroupNorm(8, channels), nn.ReLU()]
             previous = channels
         self.pyramid = nn.Sequential(*layers)
         self.out = nn.Linear(previous * side * side, config.hidden)

@@ -23,6 +23,8 @@ from .world_model import WorldModel
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
+SHIPPED = Path(__file__).parents[1] / "weights"
+"""Weights that come with the package: <data>/<variant>."""
 
 
 def save_pretrained(
@@ -52,9 +54,21 @@ def save_pretrained(
     return target
 
 
+def locate(model: str | os.PathLike[str]) -> Path:
+    """The folder that holds a model: the folder itself, a run's `model`, or shipped weights by name."""
+    folder = Path(model)
+    for candidate in (folder, folder / "model", SHIPPED / folder):
+        if (candidate / CONFIG_FILE).is_file():
+            return candidate
+    shipped = ", ".join(
+        sorted(str(path.parent.relative_to(SHIPPED)) for path in SHIPPED.glob(f"*/*/{CONFIG_FILE}"))
+    )
+    raise UserError(f"{folder}: not a saved model (no {CONFIG_FILE}), and not one that ships: {shipped}")
+
+
 def load_pretrained(directory: str | os.PathLike[str]) -> WorldModel:
-    """The model in evaluation mode, in fp32 whatever the file holds."""
-    source = Path(directory)
+    """The model in evaluation mode, in fp32 whatever the file holds. `directory`: see `locate`."""
+    source = locate(directory)
     content = read_config(source)
     try:
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(ModelConfig), content["model"]))
@@ -79,11 +93,9 @@ def load_pretrained(directory: str | os.PathLike[str]) -> WorldModel:
 
 def read_config(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """`config.json`: model, control names and provenance."""
-    path = Path(directory) / CONFIG_FILE
+    path = locate(directory) / CONFIG_FILE
     try:
         content = json.loads(path.read_text())
-    except FileNotFoundError:
-        raise UserError(f"{directory}: not a saved model (no {CONFIG_FILE})") from None
     except ValueError as error:
         raise UserError(f"{path}: not valid JSON ({error})") from None
     for key in ("model", "control_names", "provenance"):

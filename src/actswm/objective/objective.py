@@ -32,9 +32,13 @@ class HingeConfig:
     margin: float = 0.3
     """m: cosines above 1 - m are penalised, or gaps below m with `against=truth`."""
     alternatives: list[str] = field(default_factory=lambda: ["zero"])
-    """Any of zero, shuffled, edited."""
+    """Any of zero, shuffled, matched, edited."""
     against: str = "recorded"
     """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
+
+    until: float = 1.0
+    """Share of the training after which the hinge ends. It finds what the actions move, and then stands in the way:
+    the predictor goes on to be paid for being wrong under other actions."""
 
     def __post_init__(self) -> None:
         unknown = set(self.alternatives) - set(ALTERNATIVES)
@@ -57,6 +61,10 @@ class DynamicsConfig:
 
     weight: float = 0.0
     scale: float = 0.6
+    windows: int = 1
+    """Neighbouring windows that share one mean: they show the same place."""
+    reach: int = 100
+    """Raw steps between neighbours, at most."""
 
 
 @dataclass
@@ -121,15 +129,23 @@ class Objective(nn.Module):
         """Frames in a window: H + K for rollouts, H + 1 for one-step training."""
         return context + (self.config.horizon if self.config.rollout else 1)
 
-    def forward(self, model: WorldModel, batch: Batch, generator: torch.Generator | None = None) -> Losses:
+    def forward(
+        self,
+        model: WorldModel,
+        batch: Batch,
+        generator: torch.Generator | None = None,
+        progress: float = 0.0,
+    ) -> Losses:
+        """`progress`: share of the training that is over."""
         config = self.config
         latents = model.encode(batch.pixels)
         terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         if config.dynamics.weight:
-            changes = (latents - latents.mean(1, keepdim=True)) / config.dynamics.scale
+            places = latents.unflatten(0, (-1, config.dynamics.windows))
+            changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
         if config.rollout:
-            terms |= self._rollout_terms(model, latents, batch.actions, generator)
+            terms |= self._rollout_terms(model, latents, batch.actions, generator, progress)
         else:
             predicted = model.predict(latents[:, :-1], batch.actions)
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
@@ -145,14 +161,20 @@ class Objective(nn.Module):
         return Losses(total, terms, latents)
 
     def _rollout_terms(
-        self, model: WorldModel, latents: Tensor, actions: Tensor, generator: torch.Generator | None
+        self,
+        model: WorldModel,
+        latents: Tensor,
+        actions: Tensor,
+        generator: torch.Generator | None,
+        progress: float,
     ) -> dict[str, Tensor]:
         config = self.config
         horizon = config.horizon
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
         past, future = actions[:, :-horizon], actions[:, -horizon:]
-        names = config.hinge.alternatives if config.hinge.weight else []
-        sequences = [future, *(alternative(name, future, model.encoding, generator) for name in names)]
+        hinge = config.hinge.weight and progress < config.hinge.until
+        names = config.hinge.alternatives if hinge else []
+        sequences = [future, *(alternative(name, past, future, model.encoding, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
@@ -168,7 +190,9 @@ class Objective(nn.Module):
                 config.reduction,
             )
         if config.temporal.weight:
-            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature)
+            terms["temporal"] = temporal_loss(
+                recorded, latents, config.temporal.temperature, config.dynamics.windows
+            )
         return terms
 
     def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:

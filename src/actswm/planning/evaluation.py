@@ -14,7 +14,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,8 @@ class Evaluation:
     reference: Reference | None = None
     """Follow this one instead of the expert's."""
     film: bool = True
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """Kept beside the counts: the command, say."""
 
     def __post_init__(self) -> None:
         available = len(self.task.starts)
@@ -102,7 +104,7 @@ class Evaluation:
                         results[method.name].append(result)
                         progress(method.name, result)
         summaries = tuple(_summarise(method.name, results[method.name]) for method, _ in methods)
-        figures = {"task": self.task.name, "methods": [asdict(summary) for summary in summaries]}
+        figures = {**self.about, "task": self.task.name, "methods": [asdict(each) for each in summaries]}
         _write_json(self.out / "results.json", figures)
         return summaries
 

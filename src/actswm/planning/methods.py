@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Frame
+from ..model.history import History, encode_frames
 from .chunks import Library
-from .history import History, encode_frames
 from .masks import apply_mask
 from .planner import Plan, Planner
 from .references import Reference, goals_at

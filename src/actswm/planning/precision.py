@@ -34,6 +34,7 @@ def check_precision(
     plans = exact.space.start(settings.horizon).sample(settings.candidates, generator)
     count = settings.search_settings.elites
     one, two = (
-        set(judge(plans).argsort(stable=True)[:count].tolist()) for judge in (cost, rough.cost(context, goals))
+        set(judge(plans).argsort(stable=True)[:count].tolist())
+        for judge in (cost, rough.cost(context, goals))
     )
     return PrecisionCheck(ratio, len(one & two) / count)

@@ -18,7 +18,7 @@ from ..data.journal import journal_path
 from ..errors import UserError
 from ..formats.owamcap import OwamcapWriter
 from ..model import WorldModel
-from ..model.pretrained import WEIGHTS_FILE, read_config
+from ..model.pretrained import WEIGHTS_FILE, locate, read_config
 from .labelling import label_frames
 from .prior import ActionPrior, made_prior, training_prior
 from .protocol import RecoveryOptions
@@ -111,7 +111,7 @@ def annotation_spec(job: AnnotationJob, fps: float) -> DatasetSpec:
     model, prior = _loaded(job.checkpoint, job.actions)
     name = job.checkpoint.resolve().name
     name = job.checkpoint.resolve().parent.name if name == "model" else name
-    with (job.checkpoint / WEIGHTS_FILE).open("rb") as weights:
+    with (locate(job.checkpoint) / WEIGHTS_FILE).open("rb") as weights:
         digest = hashlib.file_digest(weights, "sha256").hexdigest()
     content = read_config(job.checkpoint)
     source = content["provenance"].get("data", {}).get("source", "unknown")

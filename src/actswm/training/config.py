@@ -30,6 +30,8 @@ class TrainingConfig:
     clip: float = 1.0
     precision: str = "auto"
     """Lightning's names; `auto`: 16-mixed on a GPU, bf16-mixed on CPUs with bf16 matrix units, else 32-true."""
+    start_from: str = ""
+    """Weights to begin with: a run, a saved model, or shipped weights by name. Empty: at random."""
     seed: int = 3072
     validity: str = "strict"
     workers: int = 0

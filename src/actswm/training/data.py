@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader
 
 from ..data import DatasetFile, WindowShape, split_episodes, starts_in
-from ..data.loader import StepSampler, WindowDataset, window_loader
+from ..data.loader import PlaceSampler, StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from .config import Config
 
@@ -37,16 +37,24 @@ class WindowData(L.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader:
         training = self.config.training
-        sampler = StepSampler(
-            len(self.training), training.batch, training.steps, training.seed, self.start, *self._rank()
-        )
+        sampler = self._batches(self.training, training.steps, training.seed, self.start)
         return window_loader(self.training, sampler, training.workers)
 
     def validation_loader(self) -> DataLoader:
-        batch = self.config.training.batch
-        steps = max(1, min(self.config.training.validation_windows, len(self.validation)) // batch)
-        sampler = StepSampler(len(self.validation), batch, steps, 0, 0, *self._rank())
-        return window_loader(self.validation, sampler)
+        training = self.config.training
+        steps = max(1, min(training.validation_windows, len(self.validation)) // training.batch)
+        return window_loader(self.validation, self._batches(self.validation, steps, seed=0, start=0))
+
+    def _batches(self, windows: WindowDataset, steps: int, seed: int, start: int) -> PlaceSampler:
+        dynamics = self.config.objective.dynamics
+        places, rest = divmod(self.config.training.batch, dynamics.windows)
+        if rest:
+            raise UserError(
+                f"training.batch {self.config.training.batch} is no multiple of "
+                f"objective.dynamics.windows {dynamics.windows}"
+            )
+        anchors = StepSampler(len(windows), places, steps, seed, start, *self._rank())
+        return PlaceSampler(anchors, dynamics.windows, dynamics.reach, windows.episode_start)
 
     def _rank(self) -> tuple[int, int]:
         return (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

@@ -28,7 +28,7 @@ class TrainingModule(L.LightningModule):
 
     def losses(self, batch: tuple[Tensor, Tensor], step: int) -> Losses:
         generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
-        return self.objective(self.model, Batch(*batch), generator)
+        return self.objective(self.model, Batch(*batch), generator, step / self.config.training.steps)
 
     def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
         torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,15 @@ from ..data import DatasetFile
 
 
 def provenance(
-    data: Path, command: str, seed: int, steps: int, scores: Mapping[str, float], seconds: float
+    data: Path,
+    command: str,
+    revision: str,
+    seed: int,
+    steps: int,
+    scores: Mapping[str, float],
+    seconds: float,
 ) -> dict[str, Any]:
+    """`revision`: the commit at which the run began (it may have moved on since)."""
     with DatasetFile(data) as file:
         source = {
             "file": data.name,
@@ -29,22 +35,6 @@ def provenance(
         "steps": steps,
         "validation": {name: round(value, 5) for name, value in scores.items()},
         "seconds": round(seconds, 1),
-        "commit": commit(),
+        "commit": revision,
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
     }
-
-
-def commit() -> str:
-    """The project's commit, with `+` if the tree has changes; empty outside a checkout."""
-    here = Path(__file__).parent
-    try:
-        revision = _git(here, "rev-parse", "--short=12", "HEAD")
-        return revision + ("+" if _git(here, "status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True
-    ).stdout.strip()

@@ -17,6 +17,8 @@ from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from ..errors import UserError
+from ..model import WorldModel
+from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
@@ -53,7 +55,9 @@ def train(
     """Train into `folder`, or go on where a run of the same configuration stopped."""
     checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)  # between Lightning and torch, not the user
+    warnings.filterwarnings(
+        "ignore", ".*LeafSpec", FutureWarning
+    )  # between Lightning and torch, not the user
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
@@ -61,7 +65,10 @@ def train(
     if checkpoint:
         start = int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
     windows = WindowData(config, data, module.objective.frames(config.model.predictor.context), start)
-    module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
+    if config.training.start_from:
+        _start_from(module.model, config.training.start_from)
+    else:
+        module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
     callbacks = list(callbacks)
     validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
@@ -88,7 +95,7 @@ def train(
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).write_text(config_to_yaml(config))
-    began = time.monotonic()
+    began, revision = time.monotonic(), commit()
     if start < config.training.steps:
         try:
             trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
@@ -104,10 +111,24 @@ def train(
         module.model.save_pretrained(
             folder / MODEL_FOLDER,
             provenance(
-                data, command, config.training.seed, config.training.steps, validation.latest, seconds
+                data,
+                command,
+                revision,
+                config.training.seed,
+                config.training.steps,
+                validation.latest,
+                seconds,
             ),
         )
     return TrainingResult(folder, folder / MODEL_FOLDER, config.training.steps, seconds, validation.latest)
+
+
+def _start_from(model: WorldModel, source: str) -> None:
+    """Take over trained weights, and the scale of actions that they know."""
+    trained = WorldModel.from_pretrained(source)
+    if trained.config != model.config:
+        raise UserError(f"training.start_from {source}: its model settings are not this run's")
+    model.load_state_dict(trained.state_dict())
 
 
 def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:

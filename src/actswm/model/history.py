@@ -1,4 +1,4 @@
-"""What an agent has seen and done, as the context of a plan: each frame is encoded once."""
+"""What an agent has seen and done, as the context of a rollout: each frame is encoded once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..game import Frame
-from ..model import Context, WorldModel
+from .world_model import Context, WorldModel
 
 
 class History:

@@ -1,0 +1,80 @@
+"""`actswm demo`: the whole story in one command, stage by stage. What is done is not done again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+ROOM = "freedoom-room/lewm-rollout"
+PLUS = "freedoom-maze/actswm-plus"
+MAZE = f"freedoom-maze/lewm-rollout {PLUS}"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything: minutes for a first look, or seconds to see that it works."""
+
+    frames: int
+    steps: int
+    windows: int
+    futures: int
+    episodes: int
+    recovered: int
+
+
+FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=3, recovered=4)
+QUICK = Size(frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovered=1)
+
+
+def demo(
+    out: Path = typer.Option(None, "--out", "-o", help="Folder of all it makes (default: runs/demo)."),
+    quick: bool = typer.Option(False, "--quick", help="A minute or two: see that everything works."),
+) -> None:
+    """See a world model that ignores its actions beside one that obeys, in a real game (Freedoom).
+
+    Records, trains, diagnoses, plans, recovers, and writes OUT/report.html. Interrupted, it goes on where it was.
+
+    Example: actswm demo --quick
+    """
+    folder = out or Path("runs/demo-quick" if quick else "runs/demo")
+    finished = folder / ".finished"
+    finished.mkdir(parents=True, exist_ok=True)
+    stages = _stages(QUICK if quick else FULL)
+    for number, (title, command) in enumerate(stages.items(), 1):
+        mark = finished / title.replace(" ", "-")
+        if mark.exists() and mark.read_text() == command:
+            typer.echo(f"[{number}/{len(stages)}] {title}: done before")
+            continue
+        typer.echo(f"[{number}/{len(stages)}] {title}: actswm {command}")
+        code = subprocess.run([sys.executable, "-m", "actswm", *command.split()], cwd=folder).returncode
+        if code:
+            raise typer.Exit(code)
+        mark.write_text(command)
+    typer.echo(f"The report is {folder / 'report.html'}")
+
+
+def _stages(size: Size) -> dict[str, str]:
+    """Title and command of each stage; a command runs in the demo's folder, where its outputs stay."""
+    drift = f"--windows {size.windows} --context 8 --horizon 16"
+    futures = f"--data maze.h5 --windows {size.futures} --context 8 --split all"
+    recovery = f"--windows {size.recovered} --steps 16 --target every-step --search pool --split all"
+    return {
+        "record a room": f"record freedoom/room --steps {size.frames} --size 64 --seed 1 --out room.h5",
+        "look at it": "inspect room.h5 --sheet room.png",
+        "train a small model there": "train small/lewm-rollout --data room.h5 --out own --resume "
+        f"training.steps={size.steps}",
+        "does it obey": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
+        "record a maze": f"record freedoom/maze --steps {size.frames} --size 64 --seed 2 --out maze.h5",
+        "do trained models obey there": f"drift {MAZE} --data maze.h5 --split all {drift} "
+        "--json maze-drift.json --plot maze-drift.png",
+        "against true futures": f"fidelity {MAZE} {futures} --json fidelity.json",
+        "a sheet of true and imagined futures": f"sheet {PLUS} {futures} --out sheet.png",
+        "plan in the room": f"plan {ROOM} --task freedoom/follow-room --episodes {size.episodes} "
+        "--horizon 5 --baselines random --out plan-room",
+        "recover actions": f"recover {MAZE} --data maze.h5 {recovery} --picture recovery.png --json recovery.json",
+        "report": "report . --out report.html",
+    }

@@ -1,0 +1,28 @@
+"""`actswm report`: runs and results on one page that can be sent to anybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def report(
+    paths: list[Path] = typer.Argument(
+        ..., help="Run folders, results (--json files, plan folders), pictures, or folders of them."
+    ),
+    out: Path = typer.Option(Path("report.html"), "--out", "-o", help="HTML file to write."),
+    title: str = typer.Option("Does the world model listen?", help="Heading of the page."),
+    films: int = typer.Option(2, min=0, help="Episodes of each planning task to show as films."),
+) -> None:
+    """Make one self-contained HTML page of training runs, diagnosis, planning and recovery results.
+
+    Example: actswm report runs/demo --out report.html
+    """
+    from ..report.page import build_page, write_page
+    from ..report.sources import gather
+
+    page = build_page(gather(paths), title, films)
+    write_page(page, out)
+    shown = ", ".join(section.short.lower() for section in page.sections)
+    typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB; {shown}")

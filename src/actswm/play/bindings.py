@@ -1,0 +1,46 @@
+"""Which keys of a browser mean which control.
+
+They follow the key map of the vocabulary, with two changes that the browser asks for. Ctrl is played with C: Ctrl+W
+closes a tab, and no page may prevent it. And the arrow keys move the camera, for whom there is no mouse.
+"""
+
+from __future__ import annotations
+
+from ..formats.keymap import KeyMap
+
+CAMERA_KEYS = {"ArrowLeft": "-x", "ArrowRight": "+x", "ArrowUp": "-y", "ArrowDown": "+y"}
+"""Browser codes of the keys that do what the mouse does: signed axes, as in `KeyMap.motion`."""
+_CODES = {
+    **{"Shift": "ShiftLeft", "LShift": "ShiftLeft", "RShift": "ShiftRight"},
+    **{"Ctrl": "KeyC", "LCtrl": "KeyC", "RCtrl": "KeyC"},
+    **{"MouseLeft": "Mouse0", "MouseMiddle": "Mouse1", "MouseRight": "Mouse2"},
+}
+
+
+def browser_bindings(key_map: KeyMap) -> dict[str, tuple[str, ...]]:
+    """Control or camera axis -> the browser codes (KeyboardEvent.code, Mouse0..2) any of which presses it."""
+    bound = {
+        control: tuple(dict.fromkeys(_code(name) for name in inputs))
+        for control, inputs in key_map.bindings.items()
+    }
+    return bound | {axis: (code,) for code, axis in CAMERA_KEYS.items()}
+
+
+def lane_codes(key_map: KeyMap, index: int) -> tuple[str, ...]:
+    """The keys that a page names beside the control `index`: one, or one for each direction."""
+    bindings = browser_bindings(key_map)
+    axis = key_map.motion.get(index)
+    if axis is None:
+        return bindings[key_map.vocabulary.names[index]][:1]
+    both = () if key_map.vocabulary.binary[index] else bindings[opposite(axis)]
+    return both + bindings[axis]
+
+
+def opposite(axis: str) -> str:
+    return ("-" if axis[0] == "+" else "+") + axis[1]
+
+
+def _code(name: str) -> str:
+    if len(name) == 1:
+        return f"Digit{name}" if name.isdigit() else f"Key{name}"
+    return _CODES.get(name, name)

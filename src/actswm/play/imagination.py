@@ -1,0 +1,118 @@
+"""The model's futures, imagined in a thread of their own so that the game never waits for them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..game import Frame
+from ..model import WorldModel
+from ..model.history import History
+from .board import Board, Future, Imagined, jpeg
+
+log = logging.getLogger(__name__)
+
+Nearest = Callable[[Tensor], NDArray[np.uint8]]
+"""Latents (n, D) -> frames (n, h, w, 3) that show what they stand for."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A frame at a model step. `raw` (frameskip, A) led to it, None at an episode's start; `holding` (frameskip, A)
+    goes on from it."""
+
+    episode: int
+    step: int
+    frame: Frame
+    raw: NDArray[np.float32] | None
+    holding: NDArray[np.float32]
+    when: float
+
+
+class Imagination:
+    """At each model step: the future if everything stays held, and the future if everything is let go.
+
+    Both are rolled out from the last H real frames and shown at `steps` model steps ahead.
+    """
+
+    def __init__(self, model: WorldModel, nearest: Nearest, steps: tuple[int, ...], board: Board) -> None:
+        self._model, self._nearest, self._steps, self._board = model, nearest, steps, board
+        self.frameskip = model.encoding.frameskip
+        self._history = History(model)
+        self._raw: list[NDArray[np.float32]] = []
+        self._waiting = threading.Condition()
+        # a model that cannot keep up skips what its context would no longer hold
+        self._seen: deque[_Seen] = deque(maxlen=model.context_length + model.encoding.lead + 1)
+        self._ended = False
+        self._thread = threading.Thread(target=self._work, name="imagination", daemon=True)
+        self._thread.start()
+
+    def begin(self, episode: int, frame: Frame, holding: NDArray[np.float32]) -> None:
+        """The first frame of an episode."""
+        self._raw = []
+        with self._waiting:
+            self._seen.clear()
+        self._tell(_Seen(episode, 0, frame, None, holding, time.monotonic()))
+
+    def see(
+        self, episode: int, step: int, action: NDArray[np.float32], frame: Frame, holding: NDArray[np.float32]
+    ) -> None:
+        """The frame after a raw step."""
+        self._raw.append(action)
+        if len(self._raw) == self.frameskip:
+            raw, self._raw = np.stack(self._raw), []
+            self._tell(_Seen(episode, step, frame, raw, holding, time.monotonic()))
+
+    def close(self) -> None:
+        with self._waiting:
+            self._ended = True
+            self._waiting.notify()
+        self._thread.join()
+
+    def _tell(self, seen: _Seen) -> None:
+        with self._waiting:
+            self._seen.append(seen)
+            self._waiting.notify()
+
+    def _work(self) -> None:
+        try:
+            while True:
+                with self._waiting:
+                    self._waiting.wait_for(lambda: self._seen or self._ended)
+                    if self._ended:
+                        return
+                    new = list(self._seen)
+                    self._seen.clear()
+                self._board.post_imagined(self._imagine(new))
+        except Exception:
+            log.exception("the imagination stopped; the game goes on")
+
+    @torch.no_grad()
+    def _imagine(self, new: list[_Seen]) -> Imagined:
+        for seen in new:
+            if seen.raw is None:
+                self._history = History(self._model)
+            else:
+                self._history.act(seen.raw)
+            self._history.observe(seen.frame)
+        encoding, last = self._model.encoding, new[-1]
+        raw = np.stack([last.holding, np.zeros_like(last.holding)])
+        actions = torch.from_numpy(np.tile(encoding.step_actions(raw), (1, max(self._steps), 1)))
+        latents = self._model.rollout(self._history.context(), actions[None])[0]
+        shown = latents[:, [step - 1 for step in self._steps]]
+        pictures = [jpeg(frame) for frame in self._nearest(shown.flatten(0, 1))]
+        held = tuple(
+            name for name, used in zip(encoding.vocabulary.names, (last.holding != 0).any(0)) if used
+        )
+        count = len(self._steps)
+        futures = (Future(held, tuple(pictures[:count])), Future((), tuple(pictures[count:])))
+        return Imagined(last.episode, last.step, futures, time.monotonic() - last.when)

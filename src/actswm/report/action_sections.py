@@ -1,0 +1,148 @@
+"""What models are good for, on the page: planning with its films, and recovery with its piano rolls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .blocks import (
+    Block,
+    Cell,
+    Colour,
+    Heading,
+    Image,
+    Panel,
+    Panels,
+    Section,
+    Table,
+    Text,
+    Video,
+    Videos,
+    data_uri,
+    figure,
+    heading,
+)
+from .films import Film, choose_films
+from .results import Plan, Recover
+from .roll_chart import roll_chart
+
+PLANNING = (
+    "In closed loop: the model imagines many plans, the one whose future looks most like the reference is begun, and "
+    "then everything is planned anew from what is really seen. A model that ignores its actions cannot choose: every "
+    "plan looks the same to it. Left in each film is the reference, in the middle what really happens, on the right "
+    "what was chosen."
+)
+RECOVERY = (
+    "Backwards: given only the frames, which keys would make the model expect them? They are searched with the model "
+    "and compared with what was really pressed. Most keys are up most of the time, so balanced accuracy (one half is "
+    "guessing) and F1 say more than the share of right keys."
+)
+
+
+def planning_section(results: Sequence[Plan], episodes: int, colour: Colour) -> Section | None:
+    if not results:
+        return None
+    blocks: list[Block] = [Text(PLANNING)]
+    for result in results:
+        if len(results) > 1:
+            blocks.append(Heading(result.task))
+        blocks.append(_successes(result, colour))
+        for group in choose_films(result.films, episodes):
+            videos = tuple(_video(film, colour) for film in group)
+            blocks.append(Videos(f"{result.task}, episode {group[0].episode}", videos, result.made))
+    return Section("planning", "Planning", "Can it be planned with?", tuple(blocks))
+
+
+def _successes(result: Plan, colour: Colour) -> Table:
+    rows = []
+    for method in result.methods:
+        rate = method.successes / method.episodes
+        interval = f"{method.low:.0%} to {method.high:.0%}"
+        lost = f", {method.lost} lost (engine died)" if method.lost else ""
+        rows.append(
+            (
+                heading(method.name, colour),
+                Cell(f"{method.successes} of {method.episodes}{lost}"),
+                Cell(f"{rate:.0%}", interval, (method.low, rate, method.high), colour(method.name)),
+                Cell("–" if method.chunks_to_success is None else f"{method.chunks_to_success:.1f}"),
+                Cell(f"{method.plan_cpu_seconds:.2f}" if method.plan_cpu_seconds else "–"),
+            )
+        )
+    head = ("method", "successes", "success rate", "chunks to success", "CPU-seconds a plan")
+    return Table(f"{result.task}: success rates with 95 % Wilson intervals", head, tuple(rows), result.made)
+
+
+def _video(film: Film, colour: Colour) -> Video:
+    outcome = f"{'success' if film.succeeded else 'no success'} after {film.chunks} chunks"
+    uri = data_uri("video/mp4", film.path.read_bytes())
+    return Video(film.method, outcome, film.succeeded, uri, colour(film.method))
+
+
+def recovery_section(results: Sequence[Recover], pictures: Sequence[Image], colour: Colour) -> Section | None:
+    if not results and not pictures:
+        return None
+    blocks: list[Block] = [Text(RECOVERY)]
+    for result in results:
+        if len(results) > 1:
+            blocks.append(Heading(f"On {result.data}, target {result.target}"))
+        blocks.append(_scores(result, colour))
+        verdicts = [f"{method.name}: {method.verdict}." for method in result.methods if method.verdict]
+        blocks += [Text(verdict) for verdict in verdicts]
+        blocks += _rolls(result, colour)
+        blocks.append(_controls(result, colour))
+    return Section("recovery", "Recovery", "Which keys explain the video?", (*blocks, *pictures))
+
+
+def _scores(result: Recover, colour: Colour) -> Table:
+    rows = tuple(
+        (
+            heading(method.name, colour),
+            figure(method.balanced_accuracy, True, colour(method.name)),
+            figure(method.f1, True, colour(method.name)),
+            figure(method.active_accuracy),
+            figure(method.key_accuracy),
+            figure(method.relative_gap),
+        )
+        for method in result.methods
+    )
+    head = ("method", "balanced accuracy", "F1", "active accuracy", "key accuracy", "relative action gap")
+    guide = "each window's own actions (an oracle)" if result.guide == "gt-dist" else result.guide
+    caption = (
+        f"{result.windows} windows of {result.data}, target {result.target}, start {guide}; 95 % intervals"
+    )
+    return Table(caption, head, rows, result.made)
+
+
+def _rolls(result: Recover, colour: Colour) -> list[Block]:
+    roll = result.roll
+    if roll is None:
+        return []
+    panels = []
+    for name, lanes in roll.recovered.items():
+        both = [(a, b) for control in lanes for a, b in zip(roll.recorded[control], lanes[control])]
+        hits, false = both.count(("1", "1")), both.count(("0", "1"))
+        pressed = hits + both.count(("1", "0"))
+        said = f"{hits} of {pressed} recorded presses found, {false} presses that were none"
+        svg = roll_chart(f"Piano roll of {name}: {said}", roll.recorded, lanes)
+        panels.append(Panel(f"{name}: {said}", svg, colour(name)))
+    caption = (
+        f"Window {roll.window}, a lane a control over model steps. Upper bars: what was recorded. Lower bars: what was "
+        "recovered, green where it was pressed, orange where it was not. Controls that are never pressed are left out."
+    )
+    return [Panels(tuple(panels), caption, result.made)]
+
+
+def _controls(result: Recover, colour: Colour) -> Table:
+    rows = tuple(
+        (
+            heading(method.name, colour),
+            Cell(control.name),
+            Cell(f"{control.pressed_share:.0%}"),
+            *map(figure, (control.precision, control.recall, control.f1, control.balanced_accuracy)),
+        )
+        for method in result.methods
+        if method.relative_gap is not None
+        for control in method.controls
+        if control.pressed_share
+    )
+    head = ("method", "control", "pressed", "precision", "recall", "F1", "balanced accuracy")
+    return Table("Control by control", head, rows, result.made, folded=True)

@@ -1,0 +1,63 @@
+"""Films of planning episodes: which there are, and which are worth showing side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UserError
+
+
+@dataclass(frozen=True)
+class Film:
+    """`planner`: made by a world model's plans, not by a baseline."""
+
+    method: str
+    episode: int
+    succeeded: bool
+    chunks: int
+    planner: bool
+    path: Path
+
+
+def find_films(folder: Path, task: str, methods: Sequence[str]) -> tuple[Film, ...]:
+    """The films of an evaluation's folder, `METHOD/episode-NN.json` beside `.mp4`, of this task."""
+    films = []
+    for method in methods:
+        for path in sorted((folder / method).glob("episode-*.mp4")):
+            about = path.with_suffix(".json")
+            try:
+                episode = json.loads(about.read_text())
+                if episode["task"] == task:
+                    film = Film(
+                        method,
+                        episode["episode"],
+                        episode["succeeded"],
+                        episode["chunks"],
+                        "weights" in episode["identity"],
+                        path,
+                    )
+                    films.append(film)
+            except FileNotFoundError:
+                continue  # a film without its result: the episode is being played
+            except (KeyError, TypeError, ValueError) as error:
+                raise UserError(f"{about}: not an episode ({error}); remove it and plan again") from None
+    return tuple(films)
+
+
+def choose_films(films: Sequence[Film], episodes: int) -> list[list[Film]]:
+    """The films of so many episodes, those first in which one method succeeds and another fails.
+
+    World models only, unless there are none: a baseline's film shows little that its count does not say.
+    """
+    shown = [film for film in films if film.planner] or list(films)
+    by_episode: dict[int, list[Film]] = {}
+    for film in shown:
+        by_episode.setdefault(film.episode, []).append(film)
+
+    def interest(group: list[Film]) -> tuple[bool, int, int]:
+        return len({film.succeeded for film in group}) == 1, -len(group), group[0].episode
+
+    return sorted(by_episode.values(), key=interest)[:episodes]

@@ -1,0 +1,60 @@
+"""What a PNG shows and which command made it, as a text chunk inside the picture itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..origin import Origin
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_HEADER_END = 33
+"""The signature and the IHDR chunk, which comes first and has 13 bytes."""
+_KEYWORD = b"actswm\0\0\0\0\0"
+"""An uncompressed, untranslated iTXt chunk of this name: UTF-8 text."""
+
+
+@dataclass(frozen=True)
+class PictureNote:
+    """`caption` is for everybody, `alt` says in words what can be seen."""
+
+    kind: str
+    caption: str
+    alt: str
+    command: str
+    commit: str
+    seed: int | None
+
+
+def write_note(
+    path: Path, kind: str, caption: str, alt: str, origin: Origin, seed: int | None = None
+) -> None:
+    """Put the note into a PNG: written to a temporary name, then renamed."""
+    picture = path.read_bytes()
+    note = PictureNote(kind, caption, alt, origin.command, origin.commit, seed)
+    body = b"iTXt" + _KEYWORD + json.dumps(asdict(note), ensure_ascii=False).encode()
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp.png")
+    temporary.write_bytes(picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
+    os.replace(temporary, path)
+
+
+def read_note(picture: bytes) -> PictureNote | None:
+    """The note of a PNG's bytes; None where there is none."""
+    place = len(SIGNATURE)
+    if not picture.startswith(SIGNATURE):
+        return None
+    while place + 8 <= len(picture):
+        length = int.from_bytes(picture[place : place + 4])
+        chunk = picture[place + 4 : place + 8 + length]
+        if chunk.startswith(b"iTXt" + _KEYWORD):
+            try:
+                return PictureNote(**json.loads(chunk[4 + len(_KEYWORD) :]))
+            except (TypeError, ValueError):
+                return None
+        place += 12 + length
+    return None

@@ -1,0 +1,73 @@
+"""The first table of the page: every model beside every other, one column a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .blocks import Block, Cell, Colour, Section, Table, Text, figure, heading
+from .drift_section import THRESHOLD, verdict
+from .results import DriftModel
+from .sources import Sources
+
+Column = Mapping[str, Cell]
+
+
+def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> Section | None:
+    """Left out where there is nothing to compare: no result says anything about a model."""
+    columns = {
+        name: column for name, column in _columns(sources, colour).items() if set(column) & set(models)
+    }
+    rows = tuple(
+        (heading(name, colour), *(column.get(name, Cell("–")) for column in columns.values()))
+        for name in models
+        if any(name in column for column in columns.values())
+    )
+    if not rows:
+        return None
+    blocks: list[Block] = [Table("Each model, with 95 % intervals", ("model", *columns), rows)]
+    if sources.drift:
+        blocks.append(
+            Text(
+                "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it "
+                f"more than {THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if "
+                "the whole interval lies below."
+            )
+        )
+    return Section("summary", "At a glance", "At a glance", tuple(blocks))
+
+
+def _verdict(model: DriftModel) -> Cell:
+    text = verdict(model)
+    return Cell(text, tone="good" if text == "listens" else "bad" if text == "ignores its actions" else "")
+
+
+def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
+    for drift in sources.drift:
+        models = {model.name: model for model in drift.models}
+        columns[f"verdict on {drift.data}"] = {name: _verdict(model) for name, model in models.items()}
+        columns[f"gap to shuffled, {drift.data}"] = {
+            name: figure(model.curves["shuffled_gap"][-1], True, colour(name))
+            for name, model in models.items()
+        }
+    for fidelity in sources.fidelity:
+        columns[f"F, {fidelity.data}"] = {
+            model.name: figure(model.of("all")[-1].fidelity, True, colour(model.name))
+            for model in fidelity.models
+        }
+    for plan in sources.plans:
+        columns[f"success, {plan.task}"] = {
+            method.name: Cell(
+                f"{method.successes} of {method.episodes}",
+                f"{method.low:.0%} to {method.high:.0%}",
+                (method.low, method.successes / method.episodes, method.high),
+                colour(method.name),
+            )
+            for method in plan.methods
+        }
+    for recovery in sources.recoveries:
+        columns[f"balanced accuracy, {recovery.data}, {recovery.target}"] = {
+            method.name: figure(method.balanced_accuracy, True, colour(method.name))
+            for method in recovery.methods
+        }
+    return columns

@@ -1,0 +1,55 @@
+"""The command line starts without anything heavy, and every help text shows how."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from actswm.cli.main import app
+
+HEAVY = {
+    *("torch", "lightning", "cv2", "av", "h5py", "hdf5plugin", "numpy", "matplotlib", "gymnasium", "vizdoom"),
+    *("omegaconf", "safetensors", "mcap", "jinja2", "yaml", "Xlib"),
+}
+PROGRAM = """
+import json, sys
+sys.argv = ["actswm", *json.loads(sys.argv[1])]
+from actswm.cli.main import app
+try:
+    app()
+except SystemExit as ended:
+    code = ended.code
+sys.stderr.write(json.dumps({"code": code, "modules": sorted({name.split(".")[0] for name in sys.modules})}))
+"""
+
+
+def commands(command, path=()):
+    """Every command with its words, groups included."""
+    yield path, command
+    for name, child in getattr(command, "commands", {}).items():
+        yield from commands(child, (*path, name))
+
+
+EVERY = dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("words", [(), ("play",), ("bench",)], ids=" ".join)
+def test_help_imports_nothing_heavy(words):
+    arguments = json.dumps([*words, "--help"])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, arguments], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stderr)
+    assert not told["code"] and "Usage: actswm" in done.stdout
+    assert not HEAVY & set(told["modules"])
+
+
+@pytest.mark.parametrize("words", EVERY, ids=lambda words: " ".join(words) or "actswm")
+def test_every_help_text_has_an_example(words):
+    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    text = " ".join(shown.output.split())
+    assert f"{' '.join(['Example: actswm', *words])} " in text

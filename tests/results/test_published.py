@@ -1,0 +1,38 @@
+"""The published figures come out again: recorded anew from their seeds, with the weights that ship."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def actswm(*arguments, cwd):
+    result = subprocess.run(
+        [sys.executable, "-m", "actswm", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="module", params=["room", "maze"])
+def world(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    settings = ["--steps", 32000, "--size", 64, "--seed", 2, "--out", "eval.h5"]
+    actswm("record", f"freedoom/{request.param}", *settings, cwd=folder)
+    return request.param, folder
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("command", ["drift", "fidelity"])
+def test_published_figures_come_out_again(world, command):
+    name, folder = world
+    expected = RESULTS / f"freedoom-{name}" / f"{command}.json"
+    stored = json.loads(expected.read_text())
+    models = [model["name"] for model in stored["models"]]
+    settings = [f"--{key}={stored[key]}" for key in ("windows", "split", "context", "horizon", "seed")]
+    printed = actswm(command, *models, "--data", "eval.h5", *settings, "--expect", expected, cwd=folder)
+    assert "come out again" in printed
