@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -58,11 +57,11 @@ def ocr_reader() -> ReadText:
 
 @contextmanager
 def flushed_denormals() -> Iterator[None]:
-    """Numbers below 1e-38 count as zero on this thread, where that can be asked for (Linux on x86-64).
+    """Numbers below 1e-38 count as zero on this thread, where that can be asked for (glibc on x86-64).
 
     The detector's activations are full of them: they carry nothing, and x86 takes a hundred times as long over each.
     """
-    if sys.platform != "linux" or platform.machine() != "x86_64":
+    if platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
         yield
         return
     libm = ctypes.CDLL("libm.so.6")
