@@ -50,7 +50,9 @@ def test_keys_of_the_browser_move_the_game_and_are_saved(played):
     browser.key_up("w")
     browser.key_up("ArrowLeft")
     browser.wait_for(f"{LIT} === ''")
-    browser.press("d")
+    with session.watching() as stream:
+        browser.press("d")
+        stream.wait("moment", lambda moment: moment["action"][KEYS14.index("D")] == 1)
     assert browser.evaluate("document.getElementById('recording').classList.contains('on')")
     assert "recording to played.h5" in browser.evaluate(TEXT.format("recording-text"))
     browser.wait_for(f"/ in \\d+ ms/.test({TEXT.format('imagined-note')})")
