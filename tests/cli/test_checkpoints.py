@@ -1,6 +1,9 @@
 from pathlib import Path
 
+import pytest
+
 from actswm.cli.checkpoints import load_checkpoints
+from actswm.errors import UserError
 from actswm.model import pretrained
 
 from ..model.small_models import disturbed, small_config
@@ -17,3 +20,14 @@ def test_a_run_goes_by_its_folder_and_shipped_weights_by_their_whole_name(tmp_pa
     ]
     names = [load_checkpoints([path])[0].name for path in paths]
     assert names == ["freedoom-maze/actswm", "own", "freedoom-maze/actswm"]
+
+
+def test_runs_of_one_name_go_by_the_ends_of_their_paths(tmp_path):
+    """Never by a whole path: results are written to files of these names."""
+    paths = [tmp_path / folder for folder in ("room/seed1/plus", "maze/seed1/plus", "maze/seed1/lewm")]
+    for path in paths:
+        disturbed(small_config()).save_pretrained(path / "model")
+    names = [checkpoint.name for checkpoint in load_checkpoints(paths)]
+    assert names == ["room/seed1/plus", "maze/seed1/plus", "maze/seed1/lewm"]
+    with pytest.raises(UserError, match="twice"):
+        load_checkpoints([paths[0], paths[0] / "model"])

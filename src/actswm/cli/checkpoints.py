@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,19 +26,30 @@ class Checkpoint:
 def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
     """Load models that can be compared: of one frameskip."""
     from ..model import WorldModel
-    from ..model.pretrained import SHIPPED, locate
+    from ..model.pretrained import locate
 
     folders = [locate(path) for path in paths]
-    names = [
-        str(folder.relative_to(SHIPPED))  # whole: every game has an `actswm`
-        if folder.is_relative_to(SHIPPED)
-        else (folder.resolve().parent if folder.name == "model" else folder).name
-        for folder in folders
-    ]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in paths]
+    names = _short_names([folder.resolve() for folder in folders])
     loaded = [Checkpoint(*each, WorldModel.from_pretrained(each[1])) for each in zip(names, folders)]
     skips = {checkpoint.model.encoding.frameskip for checkpoint in loaded}
     if len(skips) > 1:
         raise UserError(f"the models have different frameskips ({skips}); windows cannot be the same for all")
     return loaded
+
+
+def _short_names(folders: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart; a shipped model's name is whole."""
+    from ..model.pretrained import SHIPPED
+
+    shipped = SHIPPED.resolve()
+    runs = [folder.parent if folder.name == "model" else folder for folder in folders]
+    if len(set(runs)) < len(runs):
+        raise UserError("a checkpoint is named twice")
+    for length in itertools.count(1):
+        names = [
+            str(run.relative_to(shipped)) if run.is_relative_to(shipped) else "/".join(run.parts[-length:])
+            for run in runs
+        ]
+        if len(set(names)) == len(names):
+            break
+    return names
