@@ -26,11 +26,13 @@ def drift(gaps: dict[str, float], command: str = "actswm drift a b", data: str =
     return {**about, "data": data, "windows": 12, "models": models}
 
 
-def fidelity(*names: str) -> dict[str, Any]:
+def fidelity(*names: str, first: float = 0.8, last: float = 0.8) -> dict[str, Any]:
+    """F is `first` at step 1 and `last` at step 2."""
+
     def row(kind: str, step: int) -> dict[str, Any]:
         recorded = kind == "recorded"
         figures = {
-            "fidelity": estimate(None if recorded else 0.8),
+            "fidelity": estimate(None if recorded else first if step == 1 else last),
             "skill": estimate(0.5),
             "top1": estimate(0.6),
         }

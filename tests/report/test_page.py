@@ -62,6 +62,23 @@ def test_a_model_that_has_diverged(tmp_path):
     assert "gone cannot be judged" in html and "a listens" in html and "nan" not in html.split("<main")[1]
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "verdict"),
+    [
+        (0.51, 0.7, "listens"),
+        (0.2, 0.7, "reacts to its actions, but wrongly"),
+        (0.5, 0.51, "reacts to its actions, but not as the game does"),
+    ],
+)
+def test_a_gap_that_comes_from_being_wrong_is_not_listening(tmp_path, first, last, verdict):
+    drift = made.write(tmp_path / "drift.json", made.drift({"a": 0.6}))
+    truth = made.write(tmp_path / "fidelity.json", made.fidelity("a", first=first, last=last))
+    html = render(tmp_path, drift, truth)
+    assert f"a {verdict}<" in re.sub(r"\s*<", "<", html)
+    maze = made.write(tmp_path / "maze.json", made.drift({"a": 0.6}, data="maze.h5"))
+    assert "a listens" in render(tmp_path, maze, truth), "futures of another world say nothing"
+
+
 def everything(tmp_path):
     folder = tmp_path / "demo"
     made.write(folder / "drift.json", made.drift({"a": 0.6, "<b>": 0.03}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..intervals import Estimate
 from .blocks import (
@@ -22,11 +22,10 @@ from .blocks import (
     short,
 )
 from .line_chart import Axes, Line, line_chart
-from .results import Drift, DriftModel
+from .results import Drift, DriftModel, Fidelity
+from .verdict import verdicts
 
 STYLES = {"recorded": "solid", "zero": "dashed", "shuffled": "dotted"}
-THRESHOLD = 0.05
-"""A shuffled gap below this is none that matters."""
 INTRODUCTION = (
     "Each model sees the same moments and imagines the steps that follow: under the actions that were recorded, "
     "under none (zero), and under those of another moment (shuffled). The higher a curve, the more the imagined "
@@ -36,46 +35,34 @@ INTRODUCTION = (
 )
 
 
-def drift_section(results: Sequence[Drift], pictures: Sequence[Image], colour: Colour) -> Section | None:
+def drift_section(
+    results: Sequence[Drift], truths: Sequence[Fidelity], pictures: Sequence[Image], colour: Colour
+) -> Section | None:
     blocks: list[Block] = [Text(INTRODUCTION)]
     for result in results:
         if len(results) > 1:
             blocks.append(Heading(f"On {result.data}"))
-        blocks += _blocks(result, colour)
+        blocks += _blocks(result, verdicts(result, truths), colour)
     blocks += pictures
     if not results and not pictures:
         return None
     return Section("drift", "Step drift", "Other actions, other futures?", tuple(blocks))
 
 
-def verdict(model: DriftModel) -> str:
-    """What the last step says of a model."""
-    last = {name: curve[-1] for name, curve in model.curves.items()}
-    if math.isnan(last["shuffled_gap"].mean):
-        return "cannot be judged: its predictions are no numbers"
-    if last["shuffled_gap"].high < THRESHOLD:
-        return "ignores its actions"
-    if last["shuffled_gap"].low <= THRESHOLD:
-        return "hardly listens"
-    return (
-        "listens" if last["recorded"].mean > last["copy"].mean else "listens, but predicts worse than copying"
-    )
-
-
-def _blocks(result: Drift, colour: Colour) -> list[Block]:
+def _blocks(result: Drift, verdict: Mapping[str, str], colour: Colour) -> list[Block]:
     steps = len(result.models[0].curves["recorded"])
     drawn = (curve for model in result.models for name, curve in model.curves.items() if "gap" not in name)
     means = [estimate.mean for curve in drawn for estimate in curve]
     lowest = min((mean for mean in means if math.isfinite(mean)), default=0.0)
     axes = Axes("step", "similarity to the real future", min(0.0, lowest), 1.0)
-    panels = tuple(_panel(model, axes, colour(model.name)) for model in result.models)
+    panels = tuple(_panel(model, verdict[model.name], axes, colour(model.name)) for model in result.models)
     caption = (
         f"{result.windows} windows of {result.data}; mean cosine to the encoded future, {steps} steps ahead."
     )
     return [Panels(panels, caption, result.made), _gaps(result, steps, colour), _all_steps(result, colour)]
 
 
-def _panel(model: DriftModel, axes: Axes, colour: int | None) -> Panel:
+def _panel(model: DriftModel, verdict: str, axes: Axes, colour: int | None) -> Panel:
     def line(name: str) -> Line:
         points = [(step, estimate.mean) for step, estimate in enumerate(model.curves[name], 1)]
         if name in STYLES:
@@ -88,9 +75,7 @@ def _panel(model: DriftModel, axes: Axes, colour: int | None) -> Panel:
         f"{short(last[name])} {name}" for name in lines
     )
     between = (lines["recorded"], lines["shuffled"])
-    return Panel(
-        f"{model.name} {verdict(model)}", line_chart(title, axes, list(lines.values()), between), colour
-    )
+    return Panel(f"{model.name} {verdict}", line_chart(title, axes, list(lines.values()), between), colour)
 
 
 def _gaps(result: Drift, steps: int, colour: Colour) -> Table:

@@ -40,7 +40,7 @@ def build_page(sources: Sources, title: str = TITLE, episodes: int = 2) -> Page:
     drawn = {each.made.command for each in sources.drift} | {each.made.command for each in sources.recoveries}
     sections = [
         summary_section(sources, models, colour),
-        drift_section(sources.drift, _images(sources, "drift", drawn), colour),
+        drift_section(sources.drift, sources.fidelity, _images(sources, "drift", drawn), colour),
         fidelity_section(sources.fidelity, colour),
         sheet_section(_images(sources, "sheet")),
         planning_section(sources.plans, episodes, colour),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .blocks import Block, Cell, Colour, Section, Table, Text, figure, heading
-from .drift_section import THRESHOLD, verdict
-from .results import DriftModel
 from .sources import Sources
+from .verdict import EXPLANATION, IGNORES, LISTENS, verdicts
 
 Column = Mapping[str, Cell]
 
@@ -26,26 +25,22 @@ def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> 
         return None
     blocks: list[Block] = [Table("Each model, with 95 % intervals", ("model", *columns), rows)]
     if sources.drift:
-        blocks.append(
-            Text(
-                "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it "
-                f"more than {THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if "
-                "the whole interval lies below."
-            )
-        )
+        blocks.append(Text(EXPLANATION))
     return Section("summary", "At a glance", "At a glance", tuple(blocks))
 
 
-def _verdict(model: DriftModel) -> Cell:
-    text = verdict(model)
-    return Cell(text, tone="good" if text == "listens" else "bad" if text == "ignores its actions" else "")
+def _tone(verdict: str) -> str:
+    return "good" if verdict == LISTENS else "bad" if verdict == IGNORES else ""
 
 
 def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for drift in sources.drift:
         models = {model.name: model for model in drift.models}
-        columns[f"verdict on {drift.data}"] = {name: _verdict(model) for name, model in models.items()}
+        columns[f"verdict on {drift.data}"] = {
+            name: Cell(verdict, tone=_tone(verdict))
+            for name, verdict in verdicts(drift, sources.fidelity).items()
+        }
         columns[f"gap to shuffled, {drift.data}"] = {
             name: figure(model.curves["shuffled_gap"][-1], True, colour(name))
             for name, model in models.items()

@@ -1,0 +1,43 @@
+"""Does a model listen to its actions? One phrase, from step drift and, where there is one, from the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .results import Drift, DriftModel, Fidelity, FidelityModel
+
+THRESHOLD = 0.05
+"""A shuffled gap below this is none that matters."""
+LISTENS = "listens"
+IGNORES = "ignores its actions"
+EXPLANATION = (
+    "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it more than "
+    f"{THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if the whole interval "
+    "lies below. A gap can come from being wrong under other actions, so where true futures were rendered a model "
+    "listens only if F ends above one half, with the whole interval, and lies below it at no step."
+)
+
+
+def verdicts(drift: Drift, truths: Sequence[Fidelity]) -> dict[str, str]:
+    """Model -> verdict on the drift's data; true futures count if they are of the same data."""
+    judged = {model.name: model for truth in truths if truth.data == drift.data for model in truth.models}
+    return {model.name: _verdict(model, judged.get(model.name)) for model in drift.models}
+
+
+def _verdict(model: DriftModel, truth: FidelityModel | None) -> str:
+    last = {name: curve[-1] for name, curve in model.curves.items()}
+    if math.isnan(last["shuffled_gap"].mean):
+        return "cannot be judged: its predictions are no numbers"
+    if last["shuffled_gap"].high < THRESHOLD:
+        return IGNORES
+    if last["shuffled_gap"].low <= THRESHOLD:
+        return "hardly listens"
+    fidelity = [row.fidelity for row in truth.of("all")] if truth else []
+    if any(step.high < 0.5 for step in fidelity):
+        return "reacts to its actions, but wrongly"
+    if fidelity and fidelity[-1].low <= 0.5:
+        return "reacts to its actions, but not as the game does"
+    return (
+        LISTENS if last["recorded"].mean > last["copy"].mean else "listens, but predicts worse than copying"
+    )
