@@ -15,6 +15,7 @@ from actswm.controls import KEYS14
 from actswm.data import DatasetFile, validate
 from actswm.errors import UserError
 from actswm.games.branching import branch
+from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.episodes import POSE, Episode, RecordingPlan, record_episode
 from actswm.games.freedoom import FreedoomGame
 from actswm.games.guard import EngineDied
@@ -207,9 +208,25 @@ def test_a_tasks_expert_is_recorded_up_to_its_success(tmp_path: Path):
         assert file.ep_len[0] < 300 and height[-1] - height[0] > 8  # it stands on the pillar, and stops soon
 
 
+@pytest.mark.usefixtures("minetest_installed")
+@pytest.mark.parametrize("behaviour", ["explorer", "random"])
+def test_a_task_can_be_explored_in_chunks_of_its_library(tmp_path: Path, behaviour: str):
+    path = tmp_path / "file.h5"
+    record(RecordingPlan("minetest/place-torch", 3, (16, 16), behaviour, 80), 160, path)
+    library = load_library("minecraft/place-torch")
+    with DatasetFile(path) as file:
+        assert file.num_episodes == 2 and file.attributes["behaviour"] == behaviour
+        played = file.action.reshape(-1, RAW_STEPS, library.vocabulary.size)
+    which = [[np.array_equal(chunk, known.steps) for known in library.chunks].index(True) for chunk in played]
+    again = np.mean(np.diff(which) == 0)
+    assert (again > 0.5) == (behaviour == "explorer"), "the explorer keeps to a chunk for a while"
+
+
 def test_only_tasks_have_experts(tmp_path: Path):
     with pytest.raises(UserError, match="unknown task 'freedoom/maze'"):
         record(RecordingPlan("freedoom/maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
+    with pytest.raises(UserError, match="unknown behaviour 'nobody'"):
+        record(RecordingPlan("minetest/mine-stone", behaviour="nobody"), STEPS, tmp_path / "file.h5")
     with pytest.raises(UserError, match="no starts besides"):
         record(RecordingPlan("freedoom/follow-maze", behaviour="expert"), STEPS, tmp_path / "file.h5")
 

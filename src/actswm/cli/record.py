@@ -8,7 +8,9 @@ import typer
 
 
 def record(
-    game: str = typer.Argument(help="family/world, such as freedoom/maze"),
+    game: str = typer.Argument(
+        help="family/world, such as freedoom/maze, or a task (see `actswm tasks list`)."
+    ),
     out: Path = typer.Option(..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued."),
     steps: int = typer.Option(10_000, help="Raw steps (frames) in the file at the end."),
     workers: int = typer.Option(1, help="Processes that play at the same time."),
@@ -16,7 +18,7 @@ def record(
     size: int = typer.Option(128, help="Height and width of the frames in pixels."),
     episode_steps: int = typer.Option(800, help="Longest episode in raw steps."),
     behaviour: str = typer.Option(
-        "explorer", help="Who plays: explorer, expert (tasks; with noise) or random."
+        "explorer", help="Who plays: explorer, random, or, in a task, expert (with noise)."
     ),
     controls: str = typer.Option(
         "", help="Only these controls do anything, e.g. W,Turn_L,Turn_R (default: the world's own)."

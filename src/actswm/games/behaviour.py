@@ -189,4 +189,8 @@ def make_behaviour(name: str, game: Game, rng: np.random.Generator) -> Behaviour
                 f"the explorer presses keys14, but {game.name} speaks {game.vocabulary.name}; use random"
             )
         return Explorer(rng, game.effective)
-    raise UserError(f"unknown behaviour {name!r}; known: {', '.join(BEHAVIOURS)}")
+    raise unknown_behaviour(name)
+
+
+def unknown_behaviour(name: str) -> UserError:
+    return UserError(f"unknown behaviour {name!r}; known: {', '.join(BEHAVIOURS)}")

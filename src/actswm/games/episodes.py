@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Game
-from .behaviour import Behaviour, Noisy, make_behaviour
+from .behaviour import Behaviour, Noisy, make_behaviour, unknown_behaviour
 from .chunks import RAW_STEPS, load_library
 from .registry import DEFAULT_SIZE, make_game
-from .tasks import Info, Start, Task, find_task
-from .tasks.policies import random_chunks
+from .tasks import Info, Start, Task, find_task, task_names
+from .tasks.policies import random_chunks, sticky_chunks
 
 POSE = ("x", "y", "z", "yaw", "pitch")
 """The telemetry that is stored with each frame, as far as the game tells it (else NaN)."""
@@ -32,7 +32,7 @@ class RecordingPlan:
     """What is to be recorded. Equal plans give equal files."""
 
     game: str
-    """A game, or with the behaviour `expert` a task."""
+    """A game, or a task."""
     seed: int = 0
     size: tuple[int, int] = DEFAULT_SIZE
     behaviour: str = "explorer"
@@ -42,7 +42,7 @@ class RecordingPlan:
 
     @property
     def task(self) -> Task | None:
-        return find_task(self.game) if self.behaviour == "expert" else None
+        return find_task(self.game) if self.behaviour == "expert" or self.game in task_names() else None
 
     def open_game(self) -> Game:
         if self.task:
@@ -101,8 +101,18 @@ def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
             f"task {task.name} has no starts besides those it is judged on; record its game instead"
         )
     start = task.draw_start(seed)
-    noise = random_chunks(load_library(task.library), rng)
-    return Part(start, Noisy(task.expert(start), noise, RAW_STEPS, rng), task.succeeded)
+    return Part(start, _task_player(task, start, plan.behaviour, rng), task.succeeded)
+
+
+def _task_player(task: Task, start: Start, behaviour: str, rng: np.random.Generator) -> Behaviour:
+    """Everybody acts in chunks of the task's library there."""
+    library = load_library(task.library)
+    if behaviour == "expert":
+        return Noisy(task.expert(start), random_chunks(library, rng), RAW_STEPS, rng)
+    players = {"random": random_chunks, "explorer": sticky_chunks}
+    if behaviour not in players:
+        raise unknown_behaviour(behaviour)
+    return players[behaviour](library, rng)
 
 
 def record_episode(

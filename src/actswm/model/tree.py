@@ -93,7 +93,9 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
     for level in tree.first:
         starts.append(starts[-1] + len(level))
     # (6, N, D) per block: of each part, the rows of neighbouring nodes are neighbours
-    modulations = [torch.stack(distinct).index_select(1, which) for distinct in predictor.modulations(features)]
+    modulations = [
+        torch.stack(distinct).index_select(1, which) for distinct in predictor.modulations(features)
+    ]
     latents = past.latents[0, :, -1].expand(len(tree.first[0]), -1)
     predicted: list[Tensor] = []
     for step in range(1, horizon + 1):

@@ -1,8 +1,9 @@
-"""Policies that act in whole chunks of a library: scripted experts, and the random baseline."""
+"""Policies that act in whole chunks of a library: scripted experts, random ones, explorers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,3 +29,14 @@ class ChunkPolicy:
 def random_chunks(library: ChunkLibrary, rng: np.random.Generator) -> ChunkPolicy:
     """Chunks drawn by their prior weights."""
     return ChunkPolicy(library, lambda info: str(rng.choice(library.names, p=library.weights)))
+
+
+def sticky_chunks(library: ChunkLibrary, rng: np.random.Generator, mean: float = 3.0) -> ChunkPolicy:
+    """Explores: any chunk as likely as any other, and again and again, `mean` times on average."""
+
+    def names() -> Iterator[str]:
+        while True:
+            yield from itertools.repeat(str(rng.choice(library.names)), int(rng.geometric(1 / mean)))
+
+    drawn = names()
+    return ChunkPolicy(library, lambda info: next(drawn))
