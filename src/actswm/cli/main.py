@@ -17,6 +17,7 @@ from .export import export
 from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
+from .merge import merge
 from .plan import plan
 from .play import play
 from .record import record
@@ -38,6 +39,7 @@ app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
+app.command()(merge)
 app.command()(inspect)
 app.command()(train)
 app.command()(export)

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
 from ..data.journal import journal_path
+from ..data.merging import copy_episode
 from .manifest import Entry, Manifest
 from .report import RecordingReport
 from .settings import CleanSettings
 from .work import COLUMNS
 
-_BLOCK = 256
 _MOST_NAME_BYTES = 32_000
 """HDF5 attributes hold 64 KB; longer lists of names stay in the manifest alone."""
 
@@ -69,17 +69,6 @@ def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
 
 def _copy(piece: Piece, number: int, writer: DatasetWriter) -> None:
     with DatasetFile(piece.path) as file:
-        pts_ns = file.column("pts_ns")
+        columns = {"pts_ns": file.column("pts_ns"), "recording": np.full(file.num_frames, number)}
         for index in range(piece.first_episode, piece.first_episode + piece.report.episodes):
-            start = int(file.ep_offset[index])
-            end = start + int(file.ep_len[index])
-            with writer.episode() as episode:
-                for first in range(start, end, _BLOCK):
-                    rows = slice(first, min(first + _BLOCK, end))
-                    episode.add(
-                        file.pixels[rows],
-                        file.action[rows],
-                        file.frame_valid[rows],
-                        pts_ns=pts_ns[rows],
-                        recording=np.full(rows.stop - rows.start, number),
-                    )
+            copy_episode(file, index, writer, columns)

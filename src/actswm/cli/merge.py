@@ -1,0 +1,28 @@
+"""`actswm merge`: several dataset files as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def merge(
+    files: list[Path] = typer.Argument(..., help="Dataset files of one vocabulary and frame size."),
+    out: Path = typer.Option(..., "--out", "-o", help="New dataset file (.h5)."),
+) -> None:
+    """Put several dataset files into one, to train on all of them.
+
+    Example: actswm merge expert.h5 explorer.h5 --out both.h5
+    """
+    from ..data import DatasetFile
+    from ..data.merging import merge as run
+    from .bars import bars
+
+    total = 0
+    for path in files:
+        with DatasetFile(path) as file:
+            total += file.num_frames
+    with bars() as move:
+        episodes, frames = run(files, out, lambda done: move("merging", done, total, "frames"))
+    typer.echo(f"{out}: {frames:,} frames in {episodes:,} episodes")
