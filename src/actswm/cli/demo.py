@@ -11,7 +11,7 @@ import typer
 
 ROOM = "freedoom-room/lewm-rollout"
 PLUS = "freedoom-maze/actswm-plus"
-MAZE = f"freedoom-maze/lewm-rollout {PLUS}"
+MAZE = f"freedoom-maze/lewm-rollout freedoom-maze/actswm {PLUS}"
 
 
 @dataclass(frozen=True)
