@@ -56,7 +56,6 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
     ("arguments", "message"),
     [
         (("--task", "freedoom/fly"), "unknown task 'freedoom/fly'"),
-        (("--task", "minecraft/mine-stone"), "pip install minestudio"),
         (("--task", "minetest/mine-stone"), "knows the controls of 'keys14'"),
         ((*FOLLOW, "--library", "wrong.yaml"), "wrong.yaml: chunk 'fly': unknown control 'Fly'"),
         ((*FOLLOW, "--library", "minecraft/mine-stone"), "is played with keys14"),
@@ -84,3 +83,9 @@ def test_a_folder_that_is_no_checkpoint(monkeypatch, capsys, tmp_path):
     assert code == 2 and str(tmp_path) in err
     code, _, err = actswm(monkeypatch, capsys, "plan", *FOLLOW, "--baselines", "")
     assert code == 2 and "nothing to evaluate" in err
+
+
+def test_minecraft_without_its_engine(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("MINESTUDIO_DIR", str(tmp_path))
+    code, _, err = actswm(monkeypatch, capsys, "plan", "--task", "minecraft/mine-stone", "--out", tmp_path)
+    assert code == 2 and "pip install minestudio" in err.splitlines()[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,11 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from actswm.cli.main import app
 from actswm.controls import MINECRAFT
 from actswm.errors import UserError
+from actswm.games.chunks import load_library
 from actswm.games.minestudio import ENGINE_JAR, MinecraftGame, simulator_action
 from actswm.games.registry import make_game
+from actswm.games.tasks import find_task
 
 
 class StandIn:
@@ -135,3 +140,27 @@ def test_every_control_reaches_the_simulator() -> None:
         )
         changed = [key for key in rest if not np.array_equal(action[key], rest[key])]
         assert changed == [name if name in rest else "camera"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", ["mine-stone", "place-torch"])
+def test_the_papers_tasks_are_planned_through_the_adapter(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "plans"
+    options = ["--episodes", "2", "--baselines", "expert,noop", "--out", str(out), "--no-film"]
+    ran = CliRunner().invoke(app, ["plan", "--task", f"minecraft/{name}", *options])
+    assert ran.exit_code == 0, ran.output
+    methods = json.loads((out / "results.json").read_text())["methods"]
+    assert {method["method"]: method["successes"] for method in methods} == {"expert": 2, "noop": 0}
+    assert {made.seed for made in StandIn.made} == {20_000, 20_001, 20_020}, "two starts and the reference's"
+    item = {"mine-stone": "iron_pickaxe", "place-torch": "torch"}[name]
+    assert all(made.inventory[0]["type"] == item and made.biome == "plains" for made in StandIn.made)
+
+
+def test_a_pillar_lifts_its_builder_by_nine_blocks() -> None:
+    task = find_task("minecraft/build-pillar")
+    infos = [{"events": [], "telemetry": {"y": 64.0 + height}} for height in range(10)]
+    assert task.succeeded(infos) and not task.succeeded(infos[:9])
+    stack = load_library(task.library)["stack action"].steps
+    expert = task.expert(task.starts[0])
+    played = [expert.act(np.zeros((2, 2, 3), np.uint8), infos[0]) for _ in range(8)]
+    np.testing.assert_array_equal(played, [*stack, *stack])

@@ -65,8 +65,6 @@ def plan(
     from .checkpoints import load_checkpoints
 
     torch.set_num_threads(threads)
-    if task_name.startswith("minecraft/"):
-        make_game("minecraft/survival").reset()  # says what to install
     task = find_task(task_name)
     library = load_library(library_name or task.library)
     if library.vocabulary is not task.vocabulary:

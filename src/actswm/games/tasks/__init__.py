@@ -12,6 +12,7 @@ __all__ = ["Expert", "Info", "Start", "Task", "find_task", "task_names"]
 FAMILIES = {
     "freedoom": ("follow-room", "follow-maze"),
     "minetest": ("mine-stone", "place-torch", "build-pillar"),
+    "minecraft": ("mine-stone", "place-torch", "build-pillar"),
 }
 """Per family its tasks; module `actswm.games.tasks.<family>` has `make_task(task)`."""
 
