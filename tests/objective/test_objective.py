@@ -59,11 +59,19 @@ def test_what_changes_is_regularised_place_by_place(windows):
     torch.testing.assert_close(found.terms["dynamics"], expected)
 
 
-def test_the_hinge_can_end_half_way():
+@pytest.mark.parametrize(("later", "weight"), [(None, 0.4), (0.1, 0.1)])
+def test_the_hinge_can_end_half_way_and_another_weight_begin(later, weight):
     model, windows = disturbed(small_config(4)), batch(7)
-    objective = Objective(ObjectiveConfig(horizon=3, hinge=HingeConfig(until=0.5)))
-    assert "hinge" in objective(model, windows, progress=0.49).terms
-    assert "hinge" not in objective(model, windows, progress=0.5).terms
+    dynamics = DynamicsConfig(weight=0.4, later=later)
+    objective = Objective(ObjectiveConfig(horizon=3, hinge=HingeConfig(until=0.5), dynamics=dynamics))
+    before, after = (
+        objective(model, windows, torch.Generator().manual_seed(1), progress) for progress in (0.49, 0.5)
+    )
+    assert "hinge" in before.terms and "hinge" not in after.terms
+    weights = {"prediction": 1.0, "sigreg": 0.09, "hinge": 0.5, "readout": 1.0}
+    for found, dynamic in ((before, 0.4), (after, weight)):
+        total = sum({**weights, "dynamics": dynamic}[name] * term for name, term in found.terms.items())
+        torch.testing.assert_close(found.total, total)
 
 
 def test_one_step_training_predicts_every_position():

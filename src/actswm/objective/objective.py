@@ -65,6 +65,11 @@ class DynamicsConfig:
     """Neighbouring windows that share one mean: they show the same place."""
     reach: int = 100
     """Raw steps between neighbours, at most."""
+    later: float | None = None
+    """Weight once the hinge has ended (`hinge.until`): details that nobody can predict may go then. None: the same."""
+
+    def weight_at(self, hinge_ended: bool) -> float:
+        return self.later if hinge_ended and self.later is not None else self.weight
 
 
 @dataclass
@@ -140,7 +145,8 @@ class Objective(nn.Module):
         config = self.config
         latents = model.encode(batch.pixels)
         terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
-        if config.dynamics.weight:
+        dynamics_weight = config.dynamics.weight_at(hinge_ended=progress >= config.hinge.until)
+        if dynamics_weight:
             places = latents.unflatten(0, (-1, config.dynamics.windows))
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
@@ -154,7 +160,7 @@ class Objective(nn.Module):
             "sigreg": config.sigreg.weight,
             "hinge": config.hinge.weight,
             "readout": config.readout.weight,
-            "dynamics": config.dynamics.weight,
+            "dynamics": dynamics_weight,
             "temporal": config.temporal.weight,
         }
         total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()

@@ -58,6 +58,8 @@ def train(
     warnings.filterwarnings(
         "ignore", ".*LeafSpec", FutureWarning
     )  # between Lightning and torch, not the user
+    # it cannot know: our loader goes on after the steps that were taken
+    warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch")
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
