@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "actswm"
-FREE = {"errors", "controls", "game", "executor", "intervals", "origin"}
+FREE = {"errors", "controls", "game", "executor", "intervals", "masks", "origin"}
 """Modules that everybody may use."""
 ALLOWED = {
     "formats": set(),

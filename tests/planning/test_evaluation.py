@@ -18,8 +18,8 @@ from actswm.games import make_game
 from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.guard import EngineDied
 from actswm.games.tasks import find_task
+from actswm.masks import apply_mask
 from actswm.planning.evaluation import Evaluation
-from actswm.planning.masks import apply_mask
 from actswm.planning.methods import ChunkAgent, Method, baseline, planning
 from actswm.planning.planner import Planner, PlanSettings
 from actswm.planning.references import Reference, goals_at, load_reference

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -14,8 +15,9 @@ from actswm import WorldModel
 from actswm.diagnosis.drift import step_drift
 from actswm.diagnosis.windows import sample_windows
 from actswm.errors import UserError
+from actswm.masks import apply_mask
 from actswm.training import load_config, train
-from actswm.training.module import latent_health, learning_rate_factor
+from actswm.training.module import TrainingModule, latent_health, learning_rate_factor
 from actswm.training.run import MODEL_FOLDER
 
 COMMAND = [sys.executable, "-m", "actswm", "train", "tiny/actswm", "training.threads=1", "--quiet"]
@@ -115,6 +117,20 @@ def test_a_loss_that_is_not_finite_stops_the_run(square_file, tmp_path):
     )
     with pytest.raises(UserError, match="not finite at step"):
         train(config, square_file, tmp_path / "run")
+
+
+def test_a_mask_is_painted_over_half_of_the_windows(monkeypatch):
+    config = load_config("tiny/lewm-rollout", ["training.mask=mining"])
+    module, seen = TrainingModule(config), []
+    monkeypatch.setattr(
+        module.objective, "forward", lambda model, batch, *rest: seen.append(batch.pixels.clone())
+    )
+    pixels = torch.randint(0, 255, (4, 3, 32, 32, 3), dtype=torch.uint8)
+    before = pixels.clone()
+    module.losses((pixels, torch.zeros(4, 2, 56)), step=0)
+    torch.testing.assert_close(seen[0][2:], before[2:])
+    np.testing.assert_array_equal(seen[0][:2], apply_mask("mining", before[:2].numpy()))
+    torch.testing.assert_close(pixels, before)
 
 
 def test_schedule_warms_up_then_falls_to_zero():

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Frame
+from ..masks import apply_mask
 from ..model.history import History, encode_frames
 from .chunks import Library
-from .masks import apply_mask
 from .planner import Plan, Planner
 from .references import Reference, goals_at
 from .task import Expert, Info, PlanningTask, Start

@@ -32,6 +32,8 @@ class TrainingConfig:
     """Lightning's names; `auto`: 16-mixed on a GPU, bf16-mixed on CPUs with bf16 matrix units, else 32-true."""
     start_from: str = ""
     """Weights to begin with: a run, a saved model, or shipped weights by name. Empty: at random."""
+    mask: str = "none"
+    """Paint this mask over half of the windows, for planners that will paint it over all they see."""
     seed: int = 3072
     validity: str = "strict"
     workers: int = 0

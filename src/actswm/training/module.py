@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
+from ..masks import apply_mask
 from ..model import WorldModel
 from ..objective import Batch, Losses, Objective
 from .config import Config
@@ -27,8 +28,15 @@ class TrainingModule(L.LightningModule):
         self.objective = Objective(config.objective)
 
     def losses(self, batch: tuple[Tensor, Tensor], step: int) -> Losses:
+        pixels, actions = batch
+        if self.config.training.mask != "none":
+            pixels, half = pixels.clone(), len(pixels) // 2  # neighbours stay alike
+            painted = apply_mask(self.config.training.mask, pixels[:half].numpy(force=True))
+            pixels[:half] = torch.from_numpy(painted).to(pixels.device)
         generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
-        return self.objective(self.model, Batch(*batch), generator, step / self.config.training.steps)
+        return self.objective(
+            self.model, Batch(pixels, actions), generator, step / self.config.training.steps
+        )
 
     def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
         torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))

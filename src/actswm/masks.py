@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError
+from .errors import UserError
 
 Box = tuple[float, float, float, float]
 """Top, bottom, left, right as shares of height and width."""
