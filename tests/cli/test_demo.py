@@ -26,7 +26,8 @@ def test_demo_goes_on_after_a_kill_and_ends_with_a_report(tmp_path):
     assert "record a room: done before" in result.stdout
     page = (tmp_path / "demo" / "report.html").read_text()
     assert all(
-        name in page for name in ("lewm-rollout", "actswm-plus", "follow-room", "data:image/png;base64")
+        name in page
+        for name in ("lewm-rollout", "actswm-plus", "follow-room", "follow-maze", "data:image/png;base64")
     )
     assert "http://" not in page.replace("http://www.w3.org", "")
 
