@@ -124,6 +124,7 @@ def precision(
     checkpoint: Path = typer.Argument(help="Model folder."),
     reference: Path = typer.Argument(help="A clip to follow: an .npz of `actswm plan`'s references."),
     library: str = typer.Option(..., help="Chunk library: a name or a YAML file."),
+    moments: int = typer.Option(5, min=1, help="Plans along the clip."),
     json_file: Path = JSON,
 ) -> None:
     """Plans found in bf16 against plans found in fp32: their cost, and how many elites they share.
@@ -137,16 +138,30 @@ def precision(
     from ..planning.planner import PlanSettings
     from ..planning.precision import check_precision
     from ..planning.references import goals_at, load_reference
+    from .bars import bars
 
     model, clip, settings = WorldModel.from_pretrained(checkpoint), load_reference(reference), PlanSettings()
     clip.check(str(reference), settings.horizon)
-    history = History(model)
-    history.observe(clip.frames[0])
-    goals = goals_at(encode_frames(model, clip.frames), 0, settings.horizon)
-    result = check_precision(model, load_library(library), settings, history.context(), goals)
-    typer.echo(f"cost_ratio {result.cost_ratio:.4f} (fp32 cost of the bf16 plan over the fp32 plan's)")
-    typer.echo(f"elite_overlap {result.elite_overlap:.3f}")
-    _save(json_file, asdict(result))
+    latents, chunks, history = encode_frames(model, clip.frames), load_library(library), History(model)
+    planned = {len(clip) * number // moments for number in range(moments)}
+    checks = []
+    with bars() as move:
+        for step, (frame, raw) in enumerate(zip(clip.frames, clip.actions)):
+            history.observe(frame)
+            if step in planned:
+                goals = goals_at(latents, step, settings.horizon)
+                checks.append(check_precision(model, chunks, settings, history.context(), goals))
+                move("planning in both", len(checks), len(planned))
+            history.act(raw)
+    figures = {name: [getattr(check, name) for check in checks] for name in asdict(checks[0])}
+    for name, values in figures.items():
+        typer.echo(
+            f"{name} {sum(values) / len(values):.4f} ({', '.join(f'{value:.4f}' for value in values)})"
+        )
+    typer.echo(
+        "ratios: fp32 cost of the plan over that of the fp32 search's; reseeded: fp32 with another seed"
+    )
+    _save(json_file, figures)
 
 
 @app.command()

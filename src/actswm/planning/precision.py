@@ -14,10 +14,12 @@ from .planner import Planner, PlanSettings
 
 @dataclass(frozen=True)
 class PrecisionCheck:
-    """`cost_ratio`: fp32 cost of bf16's plan over that of fp32's plan. `elite_overlap`: share of fp32's elites that
-    are bf16's, too, when both judge the same first candidates."""
+    """`cost_ratio`: fp32 cost of bf16's plan over that of fp32's plan. `reseeded_ratio`: the same for fp32 with another
+    seed, that is what chance does to a search. `elite_overlap`: share of fp32's elites that are bf16's, too, when
+    both judge the same first candidates."""
 
     cost_ratio: float
+    reseeded_ratio: float
     elite_overlap: float
 
 
@@ -27,9 +29,10 @@ def check_precision(
 ) -> PrecisionCheck:
     exact = Planner(model, library, replace(settings, precision="fp32"))
     rough = Planner(model, library, replace(settings, precision="bf16"))
-    cost = exact.cost(context, goals)
-    found = rough.plan(context, goals).found.best
-    ratio = float(cost(found[None])) / exact.plan(context, goals).cost
+    reseeded = Planner(model, library, replace(settings, precision="fp32", seed=settings.seed + 1))
+    cost, least = exact.cost(context, goals), exact.plan(context, goals).cost
+    ratio = float(cost(rough.plan(context, goals).found.best[None])) / least
+    by_chance = reseeded.plan(context, goals).cost / least
     generator = torch.Generator().manual_seed(settings.seed)
     plans = exact.space.start(settings.horizon).sample(settings.candidates, generator)
     count = settings.search_settings.elites
@@ -37,4 +40,4 @@ def check_precision(
         set(judge(plans).argsort(stable=True)[:count].tolist())
         for judge in (cost, rough.cost(context, goals))
     )
-    return PrecisionCheck(ratio, len(one & two) / count)
+    return PrecisionCheck(ratio, by_chance, len(one & two) / count)
