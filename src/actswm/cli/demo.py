@@ -26,7 +26,7 @@ class Size:
     recovered: int
 
 
-FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=2, recovered=4)
+FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=3, recovered=4)
 QUICK = Size(frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovered=1)
 
 
@@ -61,7 +61,7 @@ def _stages(size: Size) -> dict[str, str]:
     """Title and command of each stage; a command runs in the demo's folder, where its outputs stay."""
     drift = f"--windows {size.windows} --context 8 --horizon 16"
     futures = f"--data maze.h5 --windows {size.futures} --context 8 --split all"
-    planning = f"--episodes {size.episodes} --horizon 5 --baselines random"
+    planning = f"--episodes {size.episodes} --horizon 8 --baselines random"
     recovery = f"--windows {size.recovered} --steps 16 --target every-step --search pool --split all"
     return {
         "record a room": f"record freedoom/room --steps {size.frames} --size 64 --seed 1 --out room.h5",
