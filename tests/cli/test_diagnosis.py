@@ -13,7 +13,7 @@ import cv2
 import h5py
 import pytest
 
-from actswm.data import validate
+from actswm.data import DatasetFile, validate
 from actswm.games.episodes import RecordingPlan
 from actswm.games.recording import record
 from actswm.training import load_config, train
@@ -79,7 +79,12 @@ def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
     steps = stored["models"][0]["steps"]
     assert {step["kind"] for step in steps} == {"all", "recorded", "zero", "shuffled", "edited", "random"}
     assert all(0 <= step["top1"]["mean"] <= 1 for step in steps)
-    actswm("sheet", room / "run", *options, "--gallery", 50, "--out", tmp_path / "s.png")
+    drawn = actswm("sheet", room / "run", *options, "--gallery", 50, "--out", tmp_path / "s.png")
+    with DatasetFile(kept[0]) as file:
+        frames = file.pixels[:].reshape(3, 8, 5, *file.pixels.shape[1:])
+    assert f"8 futures of window {frames.std(1).mean((1, 2, 3, 4)).argmax()}" in drawn.stdout
+    other = actswm("sheet", room / "run", *options, "--window", 1, "--gallery", 50, "--out", tmp_path / "1.png")
+    assert "8 futures of window 1" in other.stdout
     assert cv2.imread(str(tmp_path / "s.png")).shape[0] > 1000
     assert kept[0].read_bytes() == rendered[1]
 

@@ -13,7 +13,11 @@ def sheet(
     checkpoint: Path = typer.Argument(..., help="Model folder."),
     data: Path = BRANCHING_DATA,
     out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write."),
-    window: int = typer.Option(0, min=0, help="Which of the sampled windows to show."),
+    window: int = typer.Option(
+        None,
+        min=0,
+        help="Which of the sampled windows to show (default: where the true futures differ most).",
+    ),
     windows: int = typer.Option(16, min=2, help="Windows to sample; each gets 8 true futures."),
     split: str = SPLIT,
     context: int = CONTEXT,
@@ -29,7 +33,7 @@ def sheet(
 
     Example: actswm sheet runs/small-actswm --data maze.h5 --window 3 --out sheet.png
     """
-    from ..diagnosis.sheet import counterfactual_sheet
+    from ..diagnosis.sheet import counterfactual_sheet, telling_window
     from ..diagnosis.windows import sample_windows
     from ..errors import UserError
     from ..origin import this_command
@@ -44,19 +48,23 @@ def sheet(
     sample = sample_windows(
         data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
     )
-    if window >= len(sample):
+    if window is not None and window >= len(sample):
         raise UserError(f"--window {window}: there are only {len(sample)} windows; raise --windows")
     sample.dataset(loaded.model)  # a model that does not fit the file fails before the long work
     futures = rendered_futures(sample, seed, workers, truths)
+    chosen = telling_window(futures) if window is None else window
     steps = tuple(step for step in (1, 2, 4, 8, 16, 32) if step <= horizon)
     with progress(f"{loaded.name}: gallery", gallery) as show:
-        shown = counterfactual_sheet(loaded.model, futures, window, steps, gallery, progress=show)
+        shown = counterfactual_sheet(loaded.model, futures, chosen, steps, gallery, progress=show)
     rows = [FutureRows(f"{f.kind}: {f.controls}", f.true, f.predicted) for f in shown.futures]
-    title = (
-        f"{loaded.name} on {data.name}, window {window}: true frames, and those nearest to its predictions"
+    which = (
+        f"window {chosen}"
+        if window is not None
+        else f"window {chosen} of {len(sample)}, chosen for its futures"
     )
+    title = f"{loaded.name} on {data.name}, {which}: true frames, and those nearest to its predictions"
     draw_sheet(shown.context, steps, rows, title, out)
     alt = f"Frames of {len(rows)} futures from one moment, {', '.join(row.title for row in rows)}: "
     alt += "what truly happens above what the model expects"
     write_note(out, "sheet", title, alt, this_command(), seed)
-    typer.echo(f"{out}: {len(rows)} futures of window {window}")
+    typer.echo(f"{out}: {len(rows)} futures of window {chosen}")

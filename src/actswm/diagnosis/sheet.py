@@ -38,6 +38,16 @@ class Sheet:
     futures: tuple[Counterfactual, ...]
 
 
+def telling_window(futures: TrueFutures) -> int:
+    """The window whose true futures look least alike: there a model has something to say."""
+    frames = futures.frames()
+    spread = [
+        np.std([frames[window * len(KINDS) + future][0].numpy() for future in range(len(KINDS))], 0).mean()
+        for window in range(len(futures.raw))
+    ]
+    return int(np.argmax(spread))
+
+
 @torch.no_grad()
 def counterfactual_sheet(
     model: WorldModel,
