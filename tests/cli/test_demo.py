@@ -34,6 +34,10 @@ def test_demo_goes_on_after_a_kill_and_ends_with_a_report(tmp_path):
     again = subprocess.run(COMMAND, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0 and again.stdout.count("done before") == again.stdout.count("[")
 
+    (tmp_path / "demo" / ".finished" / "look-at-it").unlink()
+    partly = subprocess.run(COMMAND, cwd=tmp_path, capture_output=True, text=True)
+    assert partly.stdout.count("done before") == again.stdout.count("[") - 2, "the stage, and the report anew"
+
 
 def test_a_stage_that_fails_ends_the_demo(tmp_path):
     (tmp_path / "demo").mkdir()
