@@ -72,6 +72,7 @@ def _stages(size: Size) -> dict[str, str]:
         "train a small model there": "train small/lewm-rollout --data room.h5 --out own --resume "
         f"training.steps={size.steps}",
         "does it obey": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
+        "what it imagines": "sheet own --data room.h5 --windows 16 --context 8 --out own-sheet.png",
         "record a maze": f"record freedoom/maze --steps {size.frames} --size 64 --seed 2 --out maze.h5",
         "do trained models obey there": f"drift {MAZE} --data maze.h5 --split all {drift} "
         "--json maze-drift.json --plot maze-drift.png",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +32,11 @@ def draw_sheet(
     shown = len(steps)
     pairs = -(-len(futures) // 2)
     with styled(grid=False):
-        figure = new_figure(2 * shown * 0.95 + 1.2, 1.35 + pairs * 2.3)
+        width = 2 * shown * 0.95 + 1.2
+        figure = new_figure(width, 1.35 + pairs * 2.3)
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.35, pairs * 2.3))
         top, below = parts
-        top.suptitle(title, fontsize=10, fontweight="bold")
+        top.suptitle(textwrap.fill(title, int(9 * width)), fontsize=10, fontweight="bold")
         last = context[-CONTEXT_SHOWN:]
         for axes, frame, back in zip(
             top.subplots(1, 2 * shown).flat, _padded(last, 2 * shown), range(2 * shown)
