@@ -15,6 +15,9 @@ LABELS, NO_LABELS = 94, 20
 LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
 
+FLAT = 1e-9
+"""Heights that differ by less than this, or this share, are one height."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -79,7 +82,8 @@ class _Scale:
         high = max(ys) if axes.high is None else max(axes.high, *ys)
         edge = WIDTH - (LABELS if any(line.label for line in lines) else NO_LABELS)
         left = min(xs) if axes.left is None else axes.left
-        return cls(left, max(max(xs), left + 1), low, high if high > low else low + 1, edge)
+        flat = high - low <= FLAT * max(1.0, abs(low), abs(high))
+        return cls(left, max(max(xs), left + 1), low, low + 1 if flat else high, edge)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
         y = min(max(y, self.low), self.high)
