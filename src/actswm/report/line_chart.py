@@ -14,7 +14,6 @@ LABELS, NO_LABELS = 94, 20
 """What is kept free on the right."""
 LABEL_HEIGHT = 14.0
 """Labels at the lines' ends are kept this far apart."""
-
 FLAT = 1e-9
 """Heights that differ by less than this, or this share, are one height."""
 
