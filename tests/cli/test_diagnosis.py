@@ -83,7 +83,9 @@ def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
     with DatasetFile(kept[0]) as file:
         frames = file.pixels[:].reshape(3, 8, 5, *file.pixels.shape[1:])
     assert f"8 futures of window {frames.std(1).mean((1, 2, 3, 4)).argmax()}" in drawn.stdout
-    other = actswm("sheet", room / "run", *options, "--window", 1, "--gallery", 50, "--out", tmp_path / "1.png")
+    other = actswm(
+        "sheet", room / "run", *options, "--window", 1, "--gallery", 50, "--out", tmp_path / "1.png"
+    )
     assert "8 futures of window 1" in other.stdout
     assert cv2.imread(str(tmp_path / "s.png")).shape[0] > 1000
     assert kept[0].read_bytes() == rendered[1]

@@ -74,6 +74,17 @@ def test_the_hinge_can_end_half_way_and_another_weight_begin(later, weight):
         torch.testing.assert_close(found.total, total)
 
 
+def test_rollouts_may_be_joined_by_one_step_predictions_of_the_context():
+    model, windows = disturbed(small_config(4)), batch(7)
+    config = ObjectiveConfig(horizon=3, one_step=0.5, hinge=HingeConfig(0.0), readout=ReadoutLossConfig(0.0))
+    found = Objective(config)(model, windows, torch.Generator().manual_seed(1))
+    z = model.encode(windows.pixels)
+    expected = (model.predict(z[:, :4], windows.actions[:, :4]) - z[:, 1:5]).square().mean()
+    torch.testing.assert_close(found.terms["one_step"], expected)
+    total = found.terms["prediction"] + 0.5 * expected + 0.09 * found.terms["sigreg"]
+    torch.testing.assert_close(found.total, total)
+
+
 def test_one_step_training_predicts_every_position():
     model = disturbed(small_config(4))
     objective, windows = Objective(ObjectiveConfig(rollout=False)), batch(5)

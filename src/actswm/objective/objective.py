@@ -87,6 +87,8 @@ class ObjectiveConfig:
     rollout: bool = True
     """True: roll out `horizon` steps. False: LeWM's one-step loss at every context position."""
     horizon: int = 12
+    one_step: float = 0.0
+    """Weight of LeWM's one-step loss at every context position, beside the rollout. Not in the paper."""
     reduction: str = "mean"
     sigreg: SigregConfig = field(default_factory=SigregConfig)
     hinge: HingeConfig = field(default_factory=HingeConfig)
@@ -157,6 +159,7 @@ class Objective(nn.Module):
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
         weights = {
             "prediction": 1.0,
+            "one_step": config.one_step,
             "sigreg": config.sigreg.weight,
             "hinge": config.hinge.weight,
             "readout": config.readout.weight,
@@ -184,6 +187,9 @@ class Objective(nn.Module):
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
+        if config.one_step:
+            following = model.predict(latents[:, :now], actions[:, : past.shape[1] + 1])
+            terms["one_step"] = prediction_loss(following, latents[:, 1 : now + 1], config.reduction)
         if names:
             terms["hinge"] = self._hinge(rollouts, encoded)
         if config.readout.weight:
