@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from actswm.cli.checkpoints import load_checkpoints
+from actswm.cli.checkpoints import _short_names, load_checkpoints
 from actswm.errors import UserError
 from actswm.model import pretrained
 
@@ -29,5 +29,7 @@ def test_runs_of_one_name_go_by_the_ends_of_their_paths(tmp_path):
         disturbed(small_config()).save_pretrained(path / "model")
     names = [checkpoint.name for checkpoint in load_checkpoints(paths)]
     assert names == ["room/seed1/plus", "maze/seed1/plus", "maze/seed1/lewm"]
+    near_root = [Path("/runs/plus"), Path("/home/runs/plus")]
+    assert _short_names(near_root) == ["runs/plus", "home/runs/plus"]
     with pytest.raises(UserError, match="twice"):
         load_checkpoints([paths[0], paths[0] / "model"])

@@ -44,6 +44,15 @@ def test_all_episodes_in_order(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["all.h5", "one.h5", "two.h5"]
 
 
+def test_files_that_say_much_about_themselves(tmp_path):
+    """An HDF5 attribute has its limits."""
+    long = replace(SPEC, attributes={"recordings": ["x" * 100] * 200})
+    files = [write(tmp_path / f"{name}.h5", long, (3,), np.random.default_rng(0)) for name in "abcd"]
+    merge(files, tmp_path / "all.h5")
+    with DatasetFile(tmp_path / "all.h5") as file:
+        assert file.attributes == {"merged": 4}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -47,7 +47,9 @@ def _short_names(folders: Sequence[Path]) -> list[str]:
         raise UserError("a checkpoint is named twice")
     for length in itertools.count(1):
         names = [
-            str(run.relative_to(shipped)) if run.is_relative_to(shipped) else "/".join(run.parts[-length:])
+            str(run.relative_to(shipped))
+            if run.is_relative_to(shipped)
+            else "/".join(run.parts[1:][-length:])
             for run in runs
         ]
         if len(set(names)) == len(names):

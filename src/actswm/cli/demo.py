@@ -44,19 +44,17 @@ def demo(
     finished = folder / ".finished"
     finished.mkdir(parents=True, exist_ok=True)
     stages = _stages(QUICK if quick else FULL)
-    changed = False
     for number, (title, command) in enumerate(stages.items(), 1):
         mark = finished / title.replace(" ", "-")
-        stale = changed and title == "report"
-        if mark.exists() and mark.read_text() == command and not stale:
+        if mark.exists() and mark.read_text() == command:
             typer.echo(f"[{number}/{len(stages)}] {title}: done before")
             continue
         typer.echo(f"[{number}/{len(stages)}] {title}: actswm {command}")
+        (finished / "report").unlink(missing_ok=True)  # it shows what is about to change
         code = subprocess.run([sys.executable, "-m", "actswm", *command.split()], cwd=folder).returncode
         if code:
             raise typer.Exit(code)
         mark.write_text(command)
-        changed = True
     typer.echo(f"The report is {folder / 'report.html'}")
 
 

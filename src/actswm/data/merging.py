@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,8 @@ from .writer import DatasetWriter
 
 _BLOCK = 256
 """Rows in memory at a time."""
+_MOST_BYTES = 32_000
+"""HDF5 attributes hold 64 KB; of files that say more about themselves only the number is kept."""
 
 
 def merge(
@@ -77,6 +80,7 @@ def _spec(files: Sequence[DatasetFile]) -> DatasetSpec:
     shared = [name for name in names if all(_column(file, name) == _column(first, name) for file in files)]
     sources = dict.fromkeys(file.source for file in files)
     parts = [{"source": f.source, "episodes": f.num_episodes, "attributes": f.attributes} for f in files]
+    fits = len(json.dumps(parts)) < _MOST_BYTES
     return DatasetSpec(
         vocabulary=first.vocabulary,
         height=first.height,
@@ -84,7 +88,7 @@ def _spec(files: Sequence[DatasetFile]) -> DatasetSpec:
         fps=first.fps,
         source=" + ".join(sources),
         action_origin=first.action_origin,
-        attributes={"merged": parts},
+        attributes={"merged": parts if fits else len(files)},
         columns={name: column for name in shared if (column := _column(first, name))},
     )
 
