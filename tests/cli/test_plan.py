@@ -7,6 +7,7 @@ import pytest
 
 from actswm.cli.main import run
 from actswm.planning.references import Reference, save_reference
+from actswm.report.picture_note import read_note
 
 from ..model.small_models import disturbed, small_config
 
@@ -40,7 +41,9 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
         "--out",
         tmp_path,
         "--json",
-        tmp_path / "j",
+        tmp_path / "j.json",
+        "--picture",
+        tmp_path / "bars.png",
     )
     code, out, _ = actswm(monkeypatch, capsys, "plan", *arguments)
     assert not code and "made" in out and "expert" in out and "1/1" in out
@@ -48,6 +51,8 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
     before = film.stat().st_mtime_ns
     code, again, _ = actswm(monkeypatch, capsys, "plan", *arguments)
     assert not code and again == out and film.stat().st_mtime_ns == before
+    note = read_note((tmp_path / "bars.png").read_bytes())
+    assert note.kind == "successes"
     code, _, err = actswm(monkeypatch, capsys, "plan", *arguments, "--seed", "1")
     assert code == 2 and "was played with seed 0, now 1" in err
 
@@ -64,6 +69,7 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
         ((*FOLLOW, "--search", "grid"), "unknown search 'grid'"),
         ((*FOLLOW, "--baselines", "oracle"), "unknown baseline 'oracle'"),
         ((*FOLLOW, "--episodes", "99"), "has 20 starts, not 99"),
+        ((*FOLLOW, "--beside", "missing.json"), "missing.json: no such file"),
     ],
 )
 def test_bad_input_is_one_line(monkeypatch, capsys, tmp_path, checkpoint, arguments, message):

@@ -2,7 +2,11 @@ import cv2
 import numpy as np
 
 from actswm.report.drift_plot import LINES, DriftCurves, plot_drift
+from actswm.report.results import parse_result
 from actswm.report.sheet_picture import FutureRows, draw_sheet
+from actswm.report.success_plot import plot_successes
+
+from . import made_results as made
 
 
 def curves(name, level):
@@ -26,3 +30,16 @@ def test_sheet_shows_true_and_predicted_frames(tmp_path):
     picture = cv2.imread(str(tmp_path / "s.png"))
     reds, greens = ((picture == colour).all(-1).sum() for colour in ((10, 10, 200), (10, 200, 10)))
     assert greens > 1000 and reds > 4 * greens
+
+
+def test_successes_have_one_colour_a_method(tmp_path):
+    plan = parse_result(tmp_path / "results.json", made.plan(a=4, random=1))
+    other = parse_result(tmp_path / "results.json", made.plan(random=1))
+    blue, vermilion = (178, 114, 0), (0, 94, 213)
+    for name, plans in (("two", [plan, plan]), ("mixed", [plan, other])):
+        plot_successes(plans, tmp_path / f"{name}.png")
+    two, mixed = (cv2.imread(str(tmp_path / f"{name}.png")) for name in ("two", "mixed"))
+    long, short = ((two == colour).all(-1).sum() for colour in (blue, vermilion))
+    assert long > 2 * short > 0  # four successes of four against one
+    right = mixed[:, mixed.shape[1] // 2 :]
+    assert (right == vermilion).all(-1).any() and not (right == blue).all(-1).any()

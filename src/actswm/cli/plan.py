@@ -42,6 +42,10 @@ def plan(
     film: bool = typer.Option(True, help="Write an MP4 of each episode."),
     threads: int = typer.Option(1, min=1, help="Processor threads of a plan."),
     json_file: Path = typer.Option(None, "--json", help="Also write the counts to this file."),
+    picture: Path = typer.Option(None, help="Draw the success rates as bars into this PNG."),
+    beside: list[Path] = typer.Option(
+        [], help="Results of other tasks (JSON) that the picture shows, too; may be repeated."
+    ),
 ) -> None:
     """Plan in closed loop with world models and baselines, from the same starts and towards the same references.
 
@@ -62,9 +66,13 @@ def plan(
     from ..planning.methods import baseline, planning
     from ..planning.planner import Planner, PlanSettings
     from ..planning.references import load_reference
+    from ..report.picture_note import write_note
+    from ..report.sources import gather
+    from ..report.success_plot import plot_successes
     from .checkpoints import load_checkpoints
 
     torch.set_num_threads(threads)
+    others = gather(beside).plans
     task = find_task(task_name)
     library = load_library(library_name or task.library)
     if library.vocabulary is not task.vocabulary:
@@ -103,6 +111,11 @@ def plan(
     typer.echo(f"episodes, films and references: {evaluation.out}")
     if json_file:
         write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
+    if picture:
+        plot_successes([*gather([evaluation.out / "results.json"]).plans, *others], picture)
+        alt = "Share of successful episodes of each method, with 95 % Wilson intervals"
+        write_note(picture, "successes", "Success rates", alt, this_command(), seed)
+        typer.echo(f"success rates: {picture}")
 
 
 def _identity(path: Path, settings: object) -> dict[str, object]:

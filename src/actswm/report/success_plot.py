@@ -1,0 +1,39 @@
+"""Success rates of planners as bars with their intervals, one panel a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .look import COLOURS, new_figure, save_figure, styled
+from .results import Plan
+
+
+def plot_successes(plans: Sequence[Plan], path: Path) -> None:
+    """Draw into a PNG. A method has the same colour in every panel."""
+    names = dict.fromkeys(_short(method.name) for plan in plans for method in plan.methods)
+    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    rows = max(len(plan.methods) for plan in plans)
+    with styled():
+        figure = new_figure(1.2 + 2.6 * len(plans), 1.1 + 0.3 * rows)
+        for axes, plan in zip(figure.subplots(1, len(plans), squeeze=False)[0], plans):
+            _draw(axes, plan, colours)
+        save_figure(figure, path)
+
+
+def _draw(axes, plan: Plan, colours: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
+    shown = [_short(method.name) for method in plan.methods]
+    for row, (name, method) in enumerate(zip(shown, plan.methods)):
+        rate = method.successes / method.episodes
+        whiskers = [[max(0.0, rate - method.low)], [max(0.0, method.high - rate)]]
+        axes.barh(row, rate, 0.7, color=colours[name], xerr=whiskers, ecolor="#333333", capsize=2)
+        axes.text(1.03, row, f"{method.successes}/{method.episodes}", va="center", fontsize=8)
+    axes.set_yticks(range(len(shown)), shown)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.set(title=plan.task, xlabel="success rate", xlim=(0, 1.2))
+    axes.set_xticks([0, 0.5, 1])
+
+
+def _short(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
