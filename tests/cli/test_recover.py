@@ -10,8 +10,11 @@ from actswm.cli.main import app
 from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.formats.owamcap import OwamcapWriter
+from actswm.model.pretrained import SHIPPED
 
 from ..model.small_models import disturbed, small_config
+
+MINECRAFT_CLIP = Path(__file__).parents[2] / ".." / "shared" / "samples" / "minecraft" / "build_pillar_0.mp4"
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,19 @@ def test_annotate_reports_bad_videos_and_ends_with_1(tmp_path, checkpoint):
     assert done.exit_code == 1, done.output
     assert f"failed: {bad}: cannot be opened" in done.output and "9 frames of 1 videos" in done.output
     assert "vocabulary keys14" in done.output and "recovered by square" in done.output
+    assert run("inspect", tmp_path / "out.h5").exit_code == 0
+
+
+@pytest.mark.skipif(not MINECRAFT_CLIP.exists(), reason="needs ../shared/samples")
+@pytest.mark.parametrize(
+    "folder", sorted(SHIPPED.glob("*/actswm-plus")), ids=lambda folder: folder.parent.name
+)
+def test_a_real_clip_is_annotated_with_shipped_weights(tmp_path, folder):
+    name = folder.relative_to(SHIPPED)
+    done = run("annotate", name, MINECRAFT_CLIP, "--out", tmp_path / "out.h5", *SEARCH)
+    assert done.exit_code == 0, done.output
+    source = json.loads((folder / "config.json").read_text())["provenance"]["data"]["source"]
+    assert "recovered by actswm-plus (" in done.output and f"trained on {source}" in done.output
     assert run("inspect", tmp_path / "out.h5").exit_code == 0
 
 

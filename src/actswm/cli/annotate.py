@@ -39,6 +39,7 @@ def annotate(
     Example: actswm annotate runs/room/model clips/*.mp4 --actions room.h5 --out clips.h5
     """
     from ..errors import UserError
+    from ..model.pretrained import locate
     from ..recovery.annotation import AnnotationJob
     from ..recovery.annotation import annotate as run
     from ..recovery.protocol import RecoveryOptions
@@ -55,7 +56,7 @@ def annotate(
         seed=seed,
     )
     job = AnnotationJob(
-        checkpoint.resolve(),
+        locate(checkpoint).resolve(),
         options,
         actions.resolve() if actions else None,
         owamcap.resolve() if owamcap else None,
