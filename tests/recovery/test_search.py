@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
+from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.recovery.pool_search import PoolSearch
 from actswm.recovery.prior import ActionPrior
@@ -43,6 +46,15 @@ def test_costs_are_those_of_the_found_actions():
         state.append(predict(model, state, buffer, action))
         buffer.append(action)
         assert float(cost) == pytest.approx(float(((state[-1] - target) ** 2).sum()), rel=1e-6)
+
+
+@pytest.mark.parametrize("clip", [False, True])
+def test_only_a_clipped_search_presses_no_more_than_a_whole_key(clip):
+    world = MadeWorld()
+    context, out_of_reach = world.context(), torch.full((4, KEYS14.size), 30.0)
+    search = StepwiseSearch(world, made_pool(), replace(SMALL, clip=clip), generator())
+    actions = recover(search, context, out_of_reach).actions
+    assert bool(((actions >= 0) & (actions <= 1)).all()) is clip
 
 
 @pytest.mark.parametrize("kind", ["sliding", "block"])

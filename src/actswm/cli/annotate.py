@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from .recover import CANDIDATES, ELITES, ITERATIONS, METHOD, WINDOW
+from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW
 
 
 def annotate(
@@ -25,6 +25,7 @@ def annotate(
     candidates: int = CANDIDATES,
     elites: int = ELITES,
     iterations: int = ITERATIONS,
+    clip: bool = CLIP,
     seed: int = typer.Option(42, help="Seed of the search."),
     owamcap: Path = typer.Option(None, help="Folder that gets each video as OWAMcap (MCAP + MKV), too."),
     workers: int = typer.Option(1, min=1, help="Videos that are worked on at the same time."),
@@ -49,7 +50,7 @@ def annotate(
     if executor not in ("processes", "ray"):
         raise UserError(f"--executor {executor!r} is unknown; use one of: processes, ray")
     options = RecoveryOptions(
-        SearchSettings(candidates, elites, iterations),
+        SearchSettings(candidates, elites, iterations, clip=clip),
         method,  # type: ignore[arg-type]  # checked by the class
         target,  # type: ignore[arg-type]
         joint_window,

@@ -9,6 +9,9 @@ import typer
 CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
 ELITES = typer.Option(128, help="Best candidates to which the next iteration is fitted.")
 ITERATIONS = typer.Option(8, help="Iterations of a search.")
+CLIP = typer.Option(
+    False, "--clip", help="Keep buttons between up and down (0..1) in the search; the paper does not."
+)
 METHOD = typer.Option("cem", "--search", help="cem (the paper's), or pool: try every observed action once.")
 WINDOW = typer.Option(4, help="Steps that --target joint searches at once.")
 
@@ -34,6 +37,7 @@ def recover(
     candidates: int = CANDIDATES,
     elites: int = ELITES,
     iterations: int = ITERATIONS,
+    clip: bool = CLIP,
     split: str = typer.Option("test", help="Episodes the windows come from."),
     validity: str = typer.Option("strict", help="strict, or endpoints (Appendix D to the letter)."),
     seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
@@ -59,7 +63,7 @@ def recover(
     from .results import progress, save_result
 
     options = RecoveryOptions(
-        SearchSettings(candidates, elites, iterations),
+        SearchSettings(candidates, elites, iterations, clip=clip),
         method,  # type: ignore[arg-type]  # checked by the class
         target,  # type: ignore[arg-type]
         joint_window,

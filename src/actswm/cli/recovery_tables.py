@@ -31,7 +31,8 @@ def show(
     guide = (
         "ORACLE: each window's own actions" if options.guide == "gt-dist" else f"{options.guide} ({origin})"
     )
-    typer.echo(f"{windows} windows, target {options.target}, search {options.method}, {guide}")
+    search = f"{options.method}, clipped" if options.search.clip else options.method
+    typer.echo(f"{windows} windows, target {options.target}, search {search}, {guide}")
     table(scores, recoveries)
     for name, recovery in recoveries.items():
         control_table(name, scores[name])

@@ -30,6 +30,9 @@ class SearchSettings:
     narrowing: float = 0.5
     """Steps after the first start from sigma_gt times this, around the action found before."""
     sigma_floor: float = 0.05
+    clip: bool = False
+    """Keep binary controls of the candidates in 0..1. The paper does not, and its search may then follow a model's
+    predictions to key presses of -8 or 17, which no recording has."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.elites <= self.candidates or self.iterations < 1:
@@ -92,6 +95,7 @@ class StepwiseSearch:
             torch.from_numpy(part).to(model.dtype) for part in (prior.mean, prior.std, prior.pool)
         )
         self.generator = generator
+        self.binary = torch.from_numpy(model.encoding.vocabulary.binary)
 
     @torch.no_grad()
     def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found:
@@ -126,7 +130,10 @@ class StepwiseSearch:
         chosen = torch.randint(len(self.pool), (from_pool, steps), generator=self.generator)
         rest = self.settings.candidates - from_pool
         noise = torch.randn(rest, *mu.shape, generator=self.generator, dtype=mu.dtype)
-        return torch.cat([self.pool[chosen], mu + sigma * noise])
+        drawn = mu + sigma * noise
+        if self.settings.clip:
+            drawn = torch.where(self.binary, drawn.clamp(0, 1), drawn)
+        return torch.cat([self.pool[chosen], drawn])
 
 
 def recover(
