@@ -27,6 +27,11 @@ def weights(folder):
     return load_file(folder / MODEL_FOLDER / "model.safetensors")
 
 
+def logged_steps(folder):
+    with open(folder / "logs" / "metrics.csv", newline="") as file:
+        return [int(row["step"]) for row in csv.DictReader(file)]
+
+
 @pytest.mark.parametrize(
     "variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm", "actswm-plus"]
 )
@@ -56,7 +61,13 @@ def test_training_learns_to_obey_the_actions(square_file, tmp_path):
 
 
 def test_a_killed_run_resumes_to_the_same_weights(square_file, tmp_path):
-    options = ["--data", str(square_file), "training.steps=120", "training.checkpoint_steps=25"]
+    options = [
+        "--data",
+        str(square_file),
+        "training.steps=120",
+        "training.checkpoint_steps=25",
+        "training.log_every=10",
+    ]
     whole = tmp_path / "whole"
     subprocess.run([*COMMAND, *options, "--out", str(whole)], check=True, capture_output=True)
 
@@ -77,6 +88,7 @@ def test_a_killed_run_resumes_to_the_same_weights(square_file, tmp_path):
     assert done.returncode == 0, done.stderr
     for name, tensor in weights(whole).items():
         assert torch.equal(tensor, weights(cut)[name]), name
+    assert logged_steps(cut) == logged_steps(whole)
 
     again = subprocess.run(
         [*COMMAND, *options, "--out", str(cut), "--resume"], capture_output=True, text=True

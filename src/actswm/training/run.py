@@ -14,7 +14,7 @@ from pathlib import Path
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import ProgressBar
-from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
 
 from ..errors import UserError
 from ..model import WorldModel
@@ -22,6 +22,7 @@ from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
+from .metrics_log import metrics_log
 from .module import TrainingModule
 from .provenance import provenance
 from .validation import Probe, Validation
@@ -60,6 +61,7 @@ def train(
     )  # between Lightning and torch, not the user
     # it cannot know: our loader goes on after the steps that were taken
     warnings.filterwarnings("ignore", message="You're resuming from a checkpoint that ended before the epoch")
+    warnings.filterwarnings("ignore", message="Experiment logs directory")  # metrics_log keeps them
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
@@ -83,7 +85,7 @@ def train(
         max_epochs=-1,
         precision=_precision(config.training.precision),  # type: ignore[arg-type]
         gradient_clip_val=config.training.clip,
-        logger=_loggers(config, folder),
+        logger=_loggers(config, folder, start),
         log_every_n_steps=config.training.log_every,
         enable_checkpointing=False,
         enable_model_summary=False,
@@ -162,9 +164,9 @@ def _cpu_has_bf16_units() -> bool:
         return False
 
 
-def _loggers(config: Config, folder: Path) -> list[Logger]:
+def _loggers(config: Config, folder: Path, start: int) -> list[Logger]:
     loggers: list[Logger] = [
-        CSVLogger(folder, name="", version="logs"),
+        metrics_log(folder, start),
         TensorBoardLogger(folder, name="", version="logs"),
     ]
     if config.training.wandb_project:
