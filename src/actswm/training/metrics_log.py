@@ -23,7 +23,7 @@ def _rows(path: Path, before: int) -> list[dict[str, str]]:
     if not path.exists():
         return []
     with open(path, newline="") as file:
-        whole = [row for row in csv.DictReader(file) if None not in row.values()]
+        whole = [row for row in csv.DictReader(file) if None not in row.values() and row["step"]]
     return [{name: cell for name, cell in row.items() if cell} for row in whole if int(row["step"]) < before]
 
 
