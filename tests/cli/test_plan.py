@@ -10,6 +10,7 @@ from actswm.planning.references import Reference, save_reference
 from actswm.report.picture_note import read_note
 
 from ..model.small_models import disturbed, small_config
+from ..report import made_results
 
 FOLLOW = ("--task", "freedoom/follow-room")
 FAST = ("--episodes", "1", "--candidates", "8", "--iterations", "1", "--horizon", "3")
@@ -70,6 +71,7 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
         ((*FOLLOW, "--baselines", "oracle"), "unknown baseline 'oracle'"),
         ((*FOLLOW, "--episodes", "99"), "has 20 starts, not 99"),
         ((*FOLLOW, "--beside", "missing.json"), "missing.json: no such file"),
+        ((*FOLLOW, "--beside", "drift.json"), "drift.json: not a result of actswm plan"),
     ],
 )
 def test_bad_input_is_one_line(monkeypatch, capsys, tmp_path, checkpoint, arguments, message):
@@ -79,6 +81,7 @@ def test_bad_input_is_one_line(monkeypatch, capsys, tmp_path, checkpoint, argume
     )
     short = Reference(np.zeros((9, 16, 16, 3), np.uint8), np.zeros((2, 4, 14), np.float32))
     save_reference(tmp_path / "short.npz", short)
+    made_results.write(tmp_path / "drift.json", made_results.drift({"made": 0.5}))
     code, _, err = actswm(monkeypatch, capsys, "plan", checkpoint, *arguments)
     lines = [line for line in err.splitlines() if line.startswith("actswm:")]
     assert code == 2 and len(lines) == 1 and message in lines[0]

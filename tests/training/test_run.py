@@ -1,5 +1,6 @@
 import csv
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +26,10 @@ COMMAND = [sys.executable, "-m", "actswm", "train", "tiny/actswm", "training.thr
 
 def weights(folder):
     return load_file(folder / MODEL_FOLDER / "model.safetensors")
+
+
+def seconds(folder):
+    return json.loads((folder / MODEL_FOLDER / "config.json").read_text())["provenance"]["seconds"]
 
 
 def logged_steps(folder):
@@ -89,6 +94,7 @@ def test_a_killed_run_resumes_to_the_same_weights(square_file, tmp_path):
     for name, tensor in weights(whole).items():
         assert torch.equal(tensor, weights(cut)[name]), name
     assert logged_steps(cut) == logged_steps(whole)
+    trained = seconds(cut)
 
     again = subprocess.run(
         [*COMMAND, *options, "--out", str(cut), "--resume"], capture_output=True, text=True
@@ -96,6 +102,9 @@ def test_a_killed_run_resumes_to_the_same_weights(square_file, tmp_path):
     assert again.returncode == 0, "resuming a finished run leaves it finished"
     for name, tensor in weights(whole).items():
         assert torch.equal(tensor, weights(cut)[name]), name
+    assert seconds(cut) == pytest.approx(trained, abs=0.5), (
+        "the time of all parts, and no other, is the run's"
+    )
 
 
 def test_ctrl_c_keeps_a_checkpoint(square_file, tmp_path):

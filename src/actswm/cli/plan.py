@@ -73,6 +73,8 @@ def plan(
 
     torch.set_num_threads(threads)
     others = gather(beside).plans
+    if wrong := [path for path in beside if not gather([path]).plans]:
+        raise UserError(f"{wrong[0]}: not a result of actswm plan")
     task = find_task(task_name)
     library = load_library(library_name or task.library)
     if library.vocabulary is not task.vocabulary:

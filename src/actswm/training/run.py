@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -74,6 +73,7 @@ def train(
     else:
         module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
     callbacks = list(callbacks)
+    clock = ClockCheckpoint(folder, config.training.checkpoint_minutes, config.training.checkpoint_steps)
     validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
         default_root_dir=folder,
@@ -91,24 +91,21 @@ def train(
         enable_model_summary=False,
         enable_progress_bar=any(isinstance(callback, ProgressBar) for callback in callbacks),
         num_sanity_val_steps=0,
-        callbacks=[
-            ClockCheckpoint(folder, config.training.checkpoint_minutes, config.training.checkpoint_steps),
-            validation,
-            *callbacks,
-        ],
+        callbacks=[clock, validation, *callbacks],
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).write_text(config_to_yaml(config))
-    began, revision = time.monotonic(), commit()
+    revision = commit()
     if start < config.training.steps:
         try:
             trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C, after its callbacks have saved
             raise KeyboardInterrupt from None
     else:
-        state = torch.load(folder / LAST, map_location="cpu", weights_only=True)["state_dict"]
-        module.load_state_dict(state)
-    seconds = time.monotonic() - began
+        saved = torch.load(folder / LAST, map_location="cpu", weights_only=True)
+        module.load_state_dict(saved["state_dict"])
+        clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))
+    seconds = clock.seconds
     validation.latest = validation.latest or validation.measure(module)
     module.model.eval()
     if trainer.is_global_zero:
