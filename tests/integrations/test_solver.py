@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from actswm.integrations.solver import SolverModel
-from actswm.integrations.stable_worldmodel import lewm_to_world_model, peer
+from actswm.integrations.stable_worldmodel import SolverModel, lewm_to_world_model, peer
 
 from ..model.small_models import disturbed, small_config
 from .lewm import make_lewm

@@ -1,6 +1,6 @@
-"""stable-worldmodel: its LeWM checkpoints become ours.
+"""stable-worldmodel: our models under its solvers (`SolverModel`), and its LeWM checkpoints become ours.
 
-The two networks compute the same function; only names and the layout of a few tensors differ.
+The two LeWM networks compute the same function; only names and the layout of a few tensors differ.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from ..model import ModelConfig, WorldModel
 from ..model.action import ActionConfig
 from ..model.predictor import PredictorConfig
 from ..model.vit import ViTConfig
+from .solver import SolverModel
+
+__all__ = ["SolverModel", "lewm_to_world_model"]
 
 _VIT_BLOCK = {
     "attention.o_proj": "out",
