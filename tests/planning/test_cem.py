@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actswm.errors import UserError
-from actswm.planning.cem import SearchSettings, search
+from actswm.planning.cem import SearchSettings, screened, search
 from actswm.planning.costs import COSTS
 from actswm.planning.distributions import Bernoulli, Categorical, FromLibrary, Gaussian, Mixed
 
@@ -113,3 +113,18 @@ def test_costs_are_what_their_names_say():
 def test_settings_that_search_nothing(wrong):
     with pytest.raises(UserError):
         SearchSettings(*wrong)
+
+
+def test_a_screened_search_is_the_exact_one():
+    """Rough costs put some elites out of place and lead a search elsewhere; judged once more, they do not."""
+    exact = to(torch.randn(HORIZON, 3, generator=seeded(1)))
+
+    def rough(plans):
+        return exact(plans) * (1 + 0.01 * torch.randn(len(plans), generator=seeded(2)))
+
+    settings = SearchSettings(256, 6)
+    best, misled, screening = (
+        search(cost, gaussian(), settings, seeded()).best
+        for cost in (exact, rough, screened(rough, exact, 2 * settings.elites))
+    )
+    assert torch.equal(screening, best) and not torch.equal(misled, best)

@@ -6,6 +6,7 @@ sequences of 12 steps rolled out, the cheapest eighth kept.
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from ..integrations.stable_worldmodel import lewm_to_world_model, peer
 from ..model import Context, ModelConfig, WorldModel
 from ..model.predictor import PredictorConfig
 from ..planning.costs import final
+from ..planning.planner import SPARE
 from .plain import plain_encode, plain_rollout
 from .small_plan import SmallPlan, bench_small_plan
 
@@ -86,9 +88,8 @@ def bench_plan(
     if theirs is not None:
         runs["peer"] = lambda: peer_costs(theirs, problem)
     seconds, costs = _alternate(runs, repeats, progress)
-    half = model.to(torch.bfloat16)
-    bf16, _ = _alternate({"engine_bf16": lambda: engine_costs(half, problem)}, repeats, progress)
-    model.to(torch.float32)
+    half = copy.deepcopy(model).to(torch.bfloat16)
+    bf16, _ = _alternate({"engine_bf16": lambda: screened_costs(half, model, problem)}, repeats, progress)
     seconds |= bf16
     exact = costs["peer" if theirs is not None else "naive"]
     difference = float(((costs["engine"] - exact) / exact).abs().max())
@@ -121,6 +122,13 @@ def engine_costs(model: WorldModel, problem: Problem) -> Tensor:
     past = model.prepare(context)
     parts = problem.candidates.split(BATCH, 1)
     return torch.cat([final(model.rollout(context, part, past)[0].float(), goal) for part in parts])
+
+
+def screened_costs(rough: WorldModel, exact: WorldModel, problem: Problem) -> Tensor:
+    """As the planner does it in bf16: possible elites are judged once more in fp32."""
+    keep = round(SPARE * ELITE_FRACTION * problem.candidates.shape[1])
+    close = engine_costs(rough, problem).topk(keep, largest=False).indices
+    return engine_costs(exact, replace(problem, candidates=problem.candidates[:, close]))
 
 
 @torch.inference_mode()

@@ -48,6 +48,16 @@ class Found:
     distribution: Distribution
 
 
+def screened(rough: Cost, exact: Cost, keep: int) -> Cost:
+    """The exact cost of the `keep` plans that are roughly the cheapest, and infinity for the others."""
+
+    def cost(plans: Tensor) -> Tensor:
+        close = rough(plans).argsort(stable=True)[:keep]
+        return torch.full((len(plans),), torch.inf).index_copy(0, close, exact(plans[close]))
+
+    return cost
+
+
 def search(
     cost: Cost,
     start: Distribution,

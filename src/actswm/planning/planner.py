@@ -14,11 +14,13 @@ from torch import Tensor
 from ..errors import UserError
 from ..model import Context, WorldModel
 from ..model.tree import PrefixTree
-from .cem import Found, SearchSettings, search
+from .cem import Cost, Found, SearchSettings, screened, search
 from .chunks import Library, space_of
 from .costs import COSTS
 
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+PRECISIONS = ("fp32", "bf16")
+SPARE = 1.5
+"""So many times the elites of a search in bf16 are judged in fp32."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class PlanSettings:
     warm_start: bool = True
     """Begin a search at the previous plan, shifted by the chunk that was executed."""
     precision: str = "fp32"
-    """Of the imagined futures: `fp32` or `bf16`."""
+    """Of the imagined futures: `fp32`, or `bf16`, in which possible elites are judged once more in fp32."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,8 +74,7 @@ class Planner:
         self.model = model
         self.settings = settings
         self.space = space_of(settings.search, library)
-        dtype = PRECISIONS[settings.precision]
-        self._imagination = model if dtype is model.dtype else copy.deepcopy(model).to(dtype)
+        self._rough = copy.deepcopy(model).to(torch.bfloat16) if settings.precision == "bf16" else None
 
     @torch.inference_mode()
     def plan(self, context: Context, goals: Tensor, step: int = 0, previous: Plan | None = None) -> Plan:
@@ -104,9 +105,21 @@ class Planner:
         raw = self.space.raw(plans)
         return torch.from_numpy(self.model.encoding.step_actions(raw.reshape(len(raw), -1, raw.shape[-1])))
 
-    def cost(self, context: Context, goals: Tensor):  # type: ignore[no-untyped-def]
-        """The function that a search minimises: plans (N, K, ...) -> (N,). It prepares the past once."""
-        model, measure = self._imagination, COSTS[self.settings.cost]
+    def cost(self, context: Context, goals: Tensor) -> Cost:
+        """The function that a search minimises: plans (N, K, ...) -> (N,). It prepares the past once.
+
+        In bf16 it is infinite but for the cheapest plans, which are judged in fp32: a search goes where its
+        elites are, so that a few plans that rounding has swapped lead it elsewhere.
+        """
+        exact = self.judge(self.model, context, goals)
+        if self._rough is None:
+            return exact
+        rough = self.judge(self._rough, context, goals)
+        return screened(rough, exact, round(SPARE * self.settings.search_settings.elites))
+
+    def judge(self, model: WorldModel, context: Context, goals: Tensor) -> Cost:
+        """Costs of plans in the futures that a model imagines for them."""
+        measure = COSTS[self.settings.cost]
         context = Context(context.latents.to(model.dtype), context.actions)
         past = model.prepare(context)
 

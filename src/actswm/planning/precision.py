@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,8 +16,8 @@ from .planner import Planner, PlanSettings
 @dataclass(frozen=True)
 class PrecisionCheck:
     """`cost_ratio`: fp32 cost of bf16's plan over that of fp32's plan. `reseeded_ratio`: the same for fp32 with another
-    seed, that is what chance does to a search. `elite_overlap`: share of fp32's elites that are bf16's, too, when
-    both judge the same first candidates."""
+    seed, that is what chance does to a search. `elite_overlap`: share of fp32's elites that bf16 alone chooses of the
+    same first candidates, too."""
 
     cost_ratio: float
     reseeded_ratio: float
@@ -36,8 +37,6 @@ def check_precision(
     generator = torch.Generator().manual_seed(settings.seed)
     plans = exact.space.start(settings.horizon).sample(settings.candidates, generator)
     count = settings.search_settings.elites
-    one, two = (
-        set(judge(plans).argsort(stable=True)[:count].tolist())
-        for judge in (cost, rough.cost(context, goals))
-    )
+    alone = rough.judge(copy.deepcopy(model).to(torch.bfloat16), context, goals)
+    one, two = (set(judge(plans).argsort(stable=True)[:count].tolist()) for judge in (cost, alone))
     return PrecisionCheck(ratio, by_chance, len(one & two) / count)
