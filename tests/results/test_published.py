@@ -36,3 +36,19 @@ def test_published_figures_come_out_again(world, command):
     settings = [f"--{key}={stored[key]}" for key in ("windows", "split", "context", "horizon", "seed")]
     printed = actswm(command, *models, "--data", "eval.h5", *settings, "--expect", expected, cwd=folder)
     assert "come out again" in printed
+
+
+@pytest.mark.parametrize(
+    "model", ["room/lewm-rollout", "maze/lewm-rollout", "maze/actswm", "maze/actswm-plus"]
+)
+def test_plans_in_bf16_cost_as_little(model, tmp_path):
+    """Within 1 % of those found in fp32, at the beginning of a reference run; both costs are in fp32."""
+    model, task = f"freedoom-{model}", f"freedoom/follow-{model.split('/')[0]}"
+    short = ["--episodes", 1, "--candidates", 8, "--iterations", 1, "--baselines", "", "--no-film"]
+    actswm("plan", model, "--task", task, *short, "--out", "plans", cwd=tmp_path)
+    reference = "plans/references/00-64px.npz"
+    options = ["--library", "keys14/follow", "--moments", 1, "--json", "precision.json"]
+    actswm("bench", "precision", model, reference, *options, cwd=tmp_path)
+    figures = json.loads((tmp_path / "precision.json").read_text())
+    assert figures["cost_ratio"] == pytest.approx([1], abs=0.01)
+    assert min(figures["elite_overlap"]) > 0.8
