@@ -152,9 +152,10 @@ def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, .
 
 def _show(task: str, results: tuple[MethodResult, ...]) -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("method", "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=task)
+    method = Column("method", overflow="fold")  # a name that is cut tells nothing
+    table = Table(method, "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=task)
     for result in results:
         lost = f" ({result.lost} lost: engine died)" if result.lost else ""
         chunks = f"{result.chunks_to_success:.1f}" if result.chunks_to_success is not None else "-"
