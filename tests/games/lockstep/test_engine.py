@@ -15,6 +15,7 @@ import pytest
 
 from actswm.controls import KEYS14, MINECRAFT
 from actswm.games.guard import EngineDied
+from actswm.games.minetest import client
 from actswm.games.minetest.game import MinetestGame
 
 from ..leftovers import eventually, open_descriptors
@@ -104,7 +105,8 @@ def test_opening_and_closing_leaves_nothing(own_temporary_folder: Path) -> None:
     assert not {name for name in set(os.listdir("/dev/shm")) - shared if "actswm" in name}
 
 
-def test_two_engines_side_by_side_do_not_meet() -> None:
+def test_two_engines_side_by_side_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "BOOT_TRIES", 1)  # started in the same second, they have to find ports of their own
     poses: dict[str, float] = {}
 
     def walk(control: str) -> None:

@@ -148,5 +148,6 @@ class Engine:
         with contextlib.suppress(OSError):
             lines = self.log.read_text(errors="replace").strip().splitlines()
             if lines:
-                return f"its last line was: {lines[-1][:200]}"
+                errors = [line for line in lines if "ERROR" in line]
+                return f"its last words were: {(errors or lines)[-1][:200]}"
         return "it said nothing"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import time
 from typing import Any
 
@@ -46,7 +45,7 @@ class Client:
             try:
                 self._boot(program, world, size)
                 return
-            except EngineDied:  # somebody else may have taken the port in the meantime
+            except EngineDied:  # it takes a port at random, which somebody may have
                 self.engine.close()
                 if attempt + 1 == BOOT_TRIES:
                     raise
@@ -59,8 +58,7 @@ class Client:
         write_world(folder / "world", world)
         (folder / "minetest.conf").write_text(configuration(size, world))
         self.engine.start(
-            [program, "--go", "--world", "world", "--gameid", "minetest_game", "--config", "minetest.conf"]
-            + ["--port", str(_free_port())],
+            [program, "--go", "--world", "world", "--gameid", "minetest_game", "--config", "minetest.conf"],
             {"LC_ALL": "C"},
         )
         self.engine.await_boot(lambda: any(event["name"] == "join" for event in self.engine.gate.events()))
@@ -110,9 +108,3 @@ class Client:
 
     def close(self) -> None:
         self.engine.close()
-
-
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
