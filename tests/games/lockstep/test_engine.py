@@ -106,7 +106,7 @@ def test_opening_and_closing_leaves_nothing(own_temporary_folder: Path) -> None:
 
 
 def test_two_engines_side_by_side_do_not_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "BOOT_TRIES", 1)  # started in the same second, they have to find ports of their own
+    monkeypatch.setattr(client, "BOOT_TRIES", 1)  # each finds a port of its own, even in the same second
     poses: dict[str, float] = {}
 
     def walk(control: str) -> None:
