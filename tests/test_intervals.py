@@ -26,6 +26,18 @@ def test_windows_are_resampled_whole():
     assert (estimate.low, estimate.mean, estimate.high) == pytest.approx((3, 3, 3))
 
 
+def test_windows_of_one_group_are_drawn_together():
+    """Ten equal windows of each episode say no more than one: the interval is that of the episodes."""
+    episodes = np.random.default_rng(2).normal(0, 1, 40)
+    groups = np.repeat(np.arange(40), 10)
+    together, alone = bootstrap(np.repeat(episodes, 10), groups), bootstrap(episodes)
+    assert (together.low, together.mean, together.high) == pytest.approx((alone.low, alone.mean, alone.high))
+    apart = bootstrap(np.repeat(episodes, 10))
+    assert together.high - together.low > 2.5 * (apart.high - apart.low)
+    one = bootstrap(episodes, np.zeros(40, int))
+    assert one == alone, "with one episode only its windows can be drawn"
+
+
 def test_missing_entries_are_left_out():
     some, none = bootstrap_steps(np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]]))
     assert some.mean == 2 and np.isnan(none.mean) and np.isnan(none.low)

@@ -1,7 +1,10 @@
-"""Where a result comes from: the command line and the commit that made it."""
+"""Where a result comes from: the command line, the commit and the machine that made it."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -14,10 +17,11 @@ class Origin:
     command: str
     commit: str
     """With `+` if the tree had changes; empty outside a checkout."""
+    machine: str = ""
 
 
 def this_command() -> Origin:
-    return Origin(shlex.join(["actswm", *sys.argv[1:]]), commit())
+    return Origin(shlex.join(["actswm", *sys.argv[1:]]), commit(), machine())
 
 
 def commit() -> str:
@@ -28,6 +32,15 @@ def commit() -> str:
         return revision + ("+" if _git(here, "status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def machine() -> str:
+    """Cores, architecture and, where the system tells, the processor's model."""
+    model = ""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    return ", ".join(filter(None, [f"{os.cpu_count()} cores", platform.machine(), model]))
 
 
 def _git(folder: Path, *arguments: str) -> str:

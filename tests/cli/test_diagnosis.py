@@ -44,6 +44,7 @@ def test_drift(room, tmp_path):
     options = ["--data", room / "room.h5", "--windows", 12, "--context", 6, "--horizon", 4]
     outputs = ["--json", tmp_path / "d.json", "--csv", tmp_path / "d.csv", "--plot", tmp_path / "d.png"]
     result = actswm("drift", room / "run", *options, *outputs, "--controls", "--bound")
+    assert "windows come from one episode" in result.stderr
     assert "run: cosine to the encoded future" in result.stdout and "Turn_L" in result.stdout
     stored = json.loads((tmp_path / "d.json").read_text())
     assert stored["windows"] == 12 and len(stored["models"][0]["steps"]) == 4

@@ -10,10 +10,13 @@ from actswm.diagnosis.drift import step_drift
 from actswm.diagnosis.fidelity import counterfactual_fidelity
 from actswm.diagnosis.futures import branchings, default_path, true_futures
 from actswm.diagnosis.sensitivity import control_sensitivity, effective_controls
+from actswm.diagnosis.sheet import counterfactual_sheet
 from actswm.diagnosis.windows import encoded_cases, sample_windows
 from actswm.errors import UserError
+from actswm.model import WorldModel
 
-from .made_world import Exact, Ignorant, Plane, ZeroIsSpecial, render, write_plane_file
+from ..model.small_models import small_config
+from .made_world import Exact, Ignorant, Plane, Share, ZeroIsSpecial, render, write_plane_file
 
 REAL = ("shuffled", "edited", "random")
 
@@ -65,6 +68,56 @@ def test_a_model_that_integrates_actions_exactly(sample, futures):
             assert kind == "zero" or step.skill.mean == pytest.approx(1)
 
 
+def test_skill_is_the_share_of_the_squared_way(futures):
+    for share, skill in ((0.0, 0.0), (0.5, 0.75), (2.0, 0.0)):
+        for step in counterfactual_fidelity(Share(share), futures).of_kind("all"):
+            assert step.skill.mean == pytest.approx(skill, abs=1e-6)
+
+
+def test_a_fresh_model_is_blind_although_its_arithmetic_is_not_exact(futures):
+    torch.manual_seed(0)
+    model = WorldModel(small_config(4)).eval()
+    assert all(step.fidelity.mean == 0.5 for step in counterfactual_fidelity(model, futures).of_kind("all"))
+
+
+def test_copy_and_random_by_hand(sample):
+    drift, model = step_drift(Exact(), sample), Exact()
+    (case,) = encoded_cases(sample, model, len(sample))
+    now, other = case.context.latents[:, -1:], case.future[torch.from_numpy(sample.partner)]
+    for curve, latents in (("copy", now), ("random", other)):
+        expected = torch.cosine_similarity(latents, case.future, -1).numpy()
+        np.testing.assert_allclose(drift.similarity[curve], expected, atol=1e-6)
+
+
+def test_f_is_over_the_futures_that_look_different(futures):
+    with DatasetFile(futures.path) as file:
+        looks = file.pixels[:].reshape(len(futures.raw), len(KINDS), -1, *file.pixels.shape[1:])[:, :, 1:]
+    different = (looks[:, 1:] != looks[:, :1]).any((3, 4, 5)).sum((0, 1))
+    steps = counterfactual_fidelity(Exact(), futures).of_kind("all")
+    assert [step.distinct for step in steps] == different.tolist()
+    assert steps[0].distinct < steps[0].cases == 7 * len(futures.raw)
+
+
+def test_a_sheet_shows_the_recorded_frames_nearest_to_the_predictions(sample, futures):
+    """The exact model predicts the true frames, so no frame of the gallery is nearer to them than its stand-ins."""
+    window, steps = 3, (1, 2, 6)
+    sheet = counterfactual_sheet(Exact(), futures, window, steps, gallery=10**6)
+    with DatasetFile(sample.path) as file:
+        elsewhere = file.pixels[:][file.episode_idx != sample.episode[window]]
+    places = elsewhere[:, 0, 0, :2].astype(float)
+    with DatasetFile(futures.path) as file:
+        true = file.pixels[:].reshape(-1, len(KINDS), sample.horizon + 1, *file.pixels.shape[1:])[window]
+    for number, shown in enumerate(sheet.futures):
+        assert shown.kind == KINDS[number]
+        for column, step in enumerate(steps):
+            assert np.array_equal(shown.true[column], true[number, step])
+            place, stand_in = (
+                f[0, 0, :2].astype(float) for f in (true[number, step], shown.predicted[column])
+            )
+            nearest = np.linalg.norm(places - place, axis=1).min()
+            assert np.linalg.norm(stand_in - place) == pytest.approx(nearest)
+
+
 def test_a_model_to_which_only_zero_is_special(sample, futures):
     drift = step_drift(ZeroIsSpecial(), sample)
     assert drift.gap("zero").mean(0)[-1] > 0.1
@@ -93,6 +146,7 @@ def test_the_recorded_action_of_a_frame_leads_to_the_next(sample):
 def test_partners_come_from_other_episodes(sample):
     with DatasetFile(sample.path) as file:
         episode = file.episode_idx[sample.starts]
+    assert np.array_equal(episode, sample.episode) and sample.episodes == len(np.unique(episode)) > 5
     assert np.all(episode != episode[sample.partner])
 
 
@@ -173,6 +227,8 @@ def test_a_future_that_ends_early_is_no_case_from_then_on(sample, tmp_path):
 
     futures = true_futures(sample, cut, tmp_path / "f.h5", seed=3)
     assert futures.valid[:, 7, :2].all() and not futures.valid[:, 7, 2:].any() and futures.valid[:, :7].all()
+    shown = counterfactual_sheet(Exact(), futures, 0, (2, 3)).futures
+    assert shown[7].true[0].any() and not shown[7].true[1].any() and shown[6].true[1].any()
     random = counterfactual_fidelity(Exact(), futures).of_kind("random")
     assert [step.cases for step in random] == [80, 80, 40, 40, 40, 40]
     assert all(step.fidelity.mean == 1 and step.top1.mean == 1 for step in random)

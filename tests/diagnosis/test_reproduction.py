@@ -23,14 +23,16 @@ def test_a_result_equals_itself_after_a_round_trip(tree):
 def test_what_differs_is_named():
     expected = {"models": [{"name": "a", "gap": {"mean": 0.5}, "skill": None}], "windows": 64}
     assert differences(expected, {**expected, "more": 1}, 0.01) == []
+    assert differences({**expected, "commit": "one"}, {**expected, "commit": "two"}, 0.01) == []
     measured = {"models": [{"name": "b", "gap": {"mean": 0.52}, "skill": 0.1}]}
     places = [str(difference) for difference in differences(expected, measured, 0.01)]
     assert places == [
+        "models.0.name: 'a' expected, 'b' measured",
         "models.0.gap.mean: 0.5000 expected, 0.5200 measured",
         "models.0.skill: nan expected, 0.1000 measured",
         "windows: 64.0000 expected, nothing measured",
     ]
-    assert len(differences(expected, measured, 0.05)) == 2
+    assert len(differences(expected, measured, 0.05)) == 3
 
 
 def test_large_figures_are_compared_relatively():

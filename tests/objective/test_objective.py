@@ -2,6 +2,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from actswm.errors import UserError
 from actswm.model import Context, WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
 from actswm.objective.objective import DynamicsConfig, HingeConfig, ReadoutLossConfig, SigregConfig
@@ -87,12 +88,20 @@ def test_rollouts_may_be_joined_by_one_step_predictions_of_the_context():
 
 def test_one_step_training_predicts_every_position():
     model = disturbed(small_config(4))
-    objective, windows = Objective(ObjectiveConfig(rollout=False)), batch(5)
+    config = ObjectiveConfig(rollout=False, hinge=HingeConfig(weight=0), readout=ReadoutLossConfig(weight=0))
+    objective, windows = Objective(config), batch(5)
     found = objective(model, windows, torch.Generator().manual_seed(1))
     z = model.encode(windows.pixels)
     expected = (model.predict(z[:, :4], windows.actions) - z[:, 1:]).square().mean()
     torch.testing.assert_close(found.terms["prediction"], expected)
     assert set(found.terms) == {"prediction", "sigreg"}
+
+
+def test_a_term_that_would_be_left_out_is_refused():
+    with pytest.raises(UserError, match="hinge, readout would be left out"):
+        Objective(ObjectiveConfig(rollout=False))
+    with pytest.raises(UserError, match="no alternatives"):
+        HingeConfig(weight=0.5, alternatives=[])
 
 
 @pytest.mark.parametrize("term", ["hinge", "readout"])

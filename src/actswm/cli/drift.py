@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .results import progress, require_expected, save_csv, save_result, short
+from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
 from .window_options import CHECKPOINTS, CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..diagnosis.drift import DriftStep
     from ..diagnosis.sensitivity import ControlSensitivity
 
+FEW = 256
 COLUMNS = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "random")
 
 
@@ -29,9 +30,13 @@ def drift(
     context: int = CONTEXT,
     horizon: int = typer.Option(32, min=1, help="Steps to roll out."),
     seed: int = SEED,
-    controls: bool = typer.Option(False, "--controls", help="Also: which controls does each model obey?"),
+    controls: bool = typer.Option(
+        False, "--controls", help=f"Also: which controls does each model obey? (First {FEW} windows.)"
+    ),
     bound: bool = typer.Option(
-        False, "--bound", help="Also: Appendix E's bound on the readout's transitions."
+        False,
+        "--bound",
+        help=f"Also: Appendix E's bound on the readout's transitions. (First {FEW} windows.)",
     ),
     json_file: Path = JSON,
     csv_file: Path = CSV,
@@ -59,7 +64,8 @@ def drift(
     )  # fmt: skip
     for checkpoint in loaded:
         sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
-    few = sample.first(256)
+    warn_of_one_episode(sample)
+    few = sample.first(FEW)
     console = Console()
     models: list[dict[str, Any]] = []
     curves = []
@@ -77,12 +83,16 @@ def drift(
             entry["controls"] = [asdict(control) for control in found]
             _print_controls(console, found)
         if bound:
-            bounds = model_bounds(model, few)
+            with progress(f"{checkpoint.name}: bound", len(few)) as show:
+                bounds = model_bounds(model, few, progress=show)
             entry["bound"] = asdict(bounds)
             _print_bound(console, bounds)
         models.append(entry)
     origin = this_command()
-    result = {"kind": "drift", **asdict(origin), "data": data.name, "windows": len(sample), **settings}
+    result = {"kind": "drift", **asdict(origin), "data": data.name, "windows": len(sample)}
+    result |= {"episodes": sample.episodes, **settings}
+    if controls or bound:
+        result["windows_of_controls_and_bound"] = len(few)
     result["models"] = models
     save_result(json_file, result)
     if csv_file:
@@ -137,10 +147,10 @@ def _print_bound(console: Console, bounds: ModelBounds) -> None:
     from rich.table import Table
 
     kind = "trained" if bounds.readout_trained else "frozen"
-    columns = ("u", "L of", "L", "eps", "|a-a'|", "|u-u'|", "positive", "slack", "fails", "tight")
+    columns = ("u", "L of", "L", "eps", "blind", "|a-a'|", "|u-u'|", "positive", "slack", "fails", "tight")
     shown = Table(*columns, title=f"|u-u'| >= (|a-a'| - eps - eps') / L, {kind} readout", padding=(0, 0))
     for name, bound in (("encoded", bounds.encoded), ("predicted", bounds.predicted)):
-        means = (bound.mean_error, bound.mean_action_distance, bound.mean_distance)
+        means = (bound.mean_error, bound.blind_error, bound.mean_action_distance, bound.mean_distance)
         for how, check in (("region", bound.region), ("product", bound.product)):
             shown.add_row(
                 name,

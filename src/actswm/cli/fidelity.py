@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .results import progress, require_expected, save_csv, save_result, short
+from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
 from .window_options import (
     BRANCHING_DATA,
     CHECKPOINTS,
@@ -64,6 +64,7 @@ def fidelity(
     )
     for checkpoint in loaded:
         sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
+    warn_of_one_episode(sample)
     futures = rendered_futures(sample, seed, workers, truths)
     console = Console()
     models: list[dict[str, Any]] = []
@@ -74,8 +75,8 @@ def fidelity(
         _print_table(console, checkpoint.name, table)
     settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
     origin = asdict(this_command())
-    result = {"kind": "fidelity", **origin, "data": data.name, "windows": len(sample), **settings}
-    result["models"] = models
+    result = {"kind": "fidelity", **origin, "data": data.name, "windows": len(sample)}
+    result |= {"episodes": sample.episodes, **settings, "models": models}
     save_result(json_file, result)
     if csv_file:
         save_csv(csv_file, _csv_rows(models))
@@ -91,6 +92,7 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
         "kind",
         "step",
         "cases",
+        "distinct",
         "F",
         "skill",
         "top-1",
@@ -106,6 +108,7 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
                 kind,
                 str(row.step),
                 str(row.cases),
+                str(row.distinct),
                 *figures,
                 f"{row.chance:.3f}",
                 end_section=row.step == last,
@@ -116,9 +119,10 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
 def _csv_rows(models: list[dict[str, Any]]) -> list[list[Any]]:
     figures, parts = ("fidelity", "skill", "top1"), ("mean", "low", "high")
     names = [f"{figure}_{part}" for figure in figures for part in parts]
-    rows: list[list[Any]] = [["model", "kind", "step", "cases", *names, "chance"]]
+    rows: list[list[Any]] = [["model", "kind", "step", "cases", "distinct", *names, "chance"]]
     for model in models:
         for row in model["steps"]:
             values = [f"{row[figure][part]:.6f}" for figure in figures for part in parts]
-            rows.append([model["name"], row["kind"], row["step"], row["cases"], *values, row["chance"]])
+            counts = (row["cases"], row["distinct"])
+            rows.append([model["name"], row["kind"], row["step"], *counts, *values, row["chance"]])
     return rows

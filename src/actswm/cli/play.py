@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,14 +135,15 @@ def _imagination(
     from ..data import DatasetFile
     from ..diagnosis.gallery import Gallery
     from ..play.imagination import Imagination
-    from .results import progress
+    from .bars import bars
 
     torch.set_num_threads(1)  # the game and the browser need the rest
     with DatasetFile(data) as file:
         rows = np.flatnonzero(file.frame_valid)
     if not len(rows):
         raise UserError(f"{data}: has no valid frame to show; choose another file")
-    with progress(f"{checkpoint.name}: gallery", min(count, len(rows))) as show:
+    with bars() as move:
+        show = partial(move, f"{checkpoint.name}: gallery")
         gallery = Gallery.of(checkpoint.model, data, rows, count, progress=show)
     return Imagination(checkpoint.model, gallery.nearest, steps, board)
 

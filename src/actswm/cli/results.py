@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from ..diagnosis.windows import WindowSample
     from ..intervals import Estimate
 
 from .bars import bars
@@ -24,6 +25,16 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """One bar; yields what to tell the number of things done."""
     with bars() as move:
         yield lambda done: move(label, done, total)
+
+
+def warn_of_one_episode(sample: WindowSample) -> None:
+    if sample.episodes == 1:
+        typer.echo(
+            f"all {len(sample)} windows come from one episode: shuffled actions and random futures are of the same "
+            "place, and intervals are too narrow; record more episodes, or use --split all on a recording that "
+            "nothing was trained on",
+            err=True,
+        )
 
 
 def short(estimate: Estimate) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -39,9 +40,9 @@ def sheet(
     from ..origin import this_command
     from ..report.picture_note import write_note
     from ..report.sheet_picture import FutureRows, draw_sheet
+    from .bars import bars
     from .checkpoints import load_checkpoints
     from .rendering import rendered_futures
-    from .results import progress
 
     loaded = load_checkpoints([checkpoint])[0]
     frameskip = loaded.model.encoding.frameskip
@@ -53,8 +54,9 @@ def sheet(
     sample.dataset(loaded.model)  # a model that does not fit the file fails before the long work
     futures = rendered_futures(sample, seed, workers, truths)
     chosen = telling_window(futures) if window is None else window
-    steps = tuple(step for step in (1, 2, 4, 8, 16, 32) if step <= horizon)
-    with progress(f"{loaded.name}: gallery", gallery) as show:
+    steps = (*(step for step in (1, 2, 4, 8, 16, 32) if step < horizon), horizon)
+    with bars() as move:
+        show = partial(move, f"{loaded.name}: gallery")
         shown = counterfactual_sheet(loaded.model, futures, chosen, steps, gallery, progress=show)
     rows = [FutureRows(f"{f.kind}: {f.controls}", f.true, f.predicted) for f in shown.futures]
     which = (

@@ -9,6 +9,7 @@ an estimate from below), and `product`, ||W_out|| max|gelu'| ||W_hidden|| (valid
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,8 @@ class SeparationBound:
     pairs: int
     mean_error: float
     """Mean eps = ||q(u) - a||."""
+    blind_error: float
+    """Mean ||mean of a - a||: what a readout reaches that does not look at u."""
     mean_action_distance: float
     mean_distance: float
     """Mean ||u_i - u_j||."""
@@ -85,6 +88,7 @@ def separation_bound(
         transitions=len(u),
         pairs=len(left),
         mean_error=float(error.mean()),
+        blind_error=float(torch.linalg.vector_norm(a.mean(0) - a, dim=-1).mean()),
         mean_action_distance=float(apart.mean()),
         mean_distance=float(distance.mean()),
         positive_share=float((numerator > 0).double().mean()),
@@ -95,16 +99,24 @@ def separation_bound(
 
 @torch.no_grad()
 def model_bounds(
-    model: WorldModel, sample: WindowSample, batch: int = 64, pairs: int = 2000, seed: int = 0
+    model: WorldModel,
+    sample: WindowSample,
+    batch: int = 64,
+    pairs: int = 2000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> ModelBounds:
-    """The bound on all future transitions of the sampled windows."""
+    """The bound on all future transitions of the sampled windows; `progress` hears the number of windows done."""
     encoded, predicted, actions = [], [], []
+    done = 0
     for case in encoded_cases(sample, model, batch):
         now = case.context.latents[:, -1:]
         rollout = model.rollout(case.context, case.recorded[:, None])[:, 0]
         encoded.append(_transitions(now, case.future))
         predicted.append(_transitions(now, rollout))
         actions.append(model.normalise(case.recorded).flatten(0, 1))
+        done += len(case.recorded)
+        progress(done)
     a = torch.cat(actions)
     return ModelBounds(
         model.config.readout.trainable,

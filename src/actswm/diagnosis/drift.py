@@ -41,9 +41,13 @@ class DriftStep:
 
 @dataclass(frozen=True)
 class StepDrift:
-    """Cosine similarity to the encoded future per curve, (windows, steps); step k is column k - 1."""
+    """Cosine similarity to the encoded future per curve, (windows, steps); step k is column k - 1.
+
+    `episode` (windows,): intervals are over episodes.
+    """
 
     similarity: dict[str, NDArray[np.float32]]
+    episode: NDArray[np.int64]
 
     @property
     def steps(self) -> int:
@@ -61,14 +65,15 @@ class StepDrift:
         return self.similarity["recorded"] - self.similarity[curve]
 
     def at(self, curve: str, step: int) -> Estimate:
-        return bootstrap(self.similarity[curve][:, step - 1])
+        return bootstrap(self.similarity[curve][:, step - 1], self.episode)
 
     def gap_at(self, curve: str, step: int) -> Estimate:
-        return bootstrap(self.gap(curve)[:, step - 1])
+        return bootstrap(self.gap(curve)[:, step - 1], self.episode)
 
     def table(self) -> tuple[DriftStep, ...]:
-        columns = {curve: bootstrap_steps(self.similarity[curve]) for curve in CURVES}
-        columns |= {f"{curve}_gap": bootstrap_steps(self.gap(curve)) for curve in ("zero", "shuffled")}
+        values = {curve: self.similarity[curve] for curve in CURVES}
+        values |= {f"{curve}_gap": self.gap(curve) for curve in ("zero", "shuffled")}
+        columns = {name: bootstrap_steps(value, self.episode) for name, value in values.items()}
         return tuple(
             DriftStep(step=k + 1, **{name: estimates[k] for name, estimates in columns.items()})
             for k in range(self.steps)
@@ -98,4 +103,4 @@ def step_drift(
     future = torch.cat(futures)
     similarity = {curve: torch.cat(values) for curve, values in parts.items()}
     similarity["random"] = F.cosine_similarity(future, future[torch.from_numpy(sample.partner)], dim=-1)
-    return StepDrift({curve: values.float().numpy() for curve, values in similarity.items()})
+    return StepDrift({curve: values.float().numpy() for curve, values in similarity.items()}, sample.episode)

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..intervals import Estimate, bootstrap_ratio, bootstrap_steps
+from ..intervals import Estimate, bootstrap_ratio
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
@@ -32,12 +32,14 @@ TIE = 1e-5
 class FidelityStep:
     """Figures of one kind of alternative (`all`: every kind) at one step; NaN where there was no case.
 
-    `chance` is the top-1 share of a blind guess: more than 1/8 where futures look the same.
+    `distinct` of the `cases` look different from the recorded future: F is over those. `chance` is the top-1 share
+    of a blind guess: more than 1/8 where futures look the same.
     """
 
     kind: str
     step: int
     cases: int
+    distinct: int
     fidelity: Estimate
     skill: Estimate
     top1: Estimate
@@ -52,6 +54,8 @@ class Fidelity:
     is nothing to tell apart: `closer` leaves it out, and top-1 counts equal-looking futures as one.
     """
 
+    episode: NDArray[np.int64]
+    """(N,): intervals are over episodes."""
     closer: NDArray[np.float64]
     error: NDArray[np.float64]
     copy_error: NDArray[np.float64]
@@ -69,17 +73,19 @@ class Fidelity:
         mine = np.array([name == kind for name in KINDS])
         asked = np.ones(len(KINDS), bool) if kind == "all" else mine
         judged = np.array([name != "recorded" for name in KINDS]) if kind == "all" else mine
-        fidelity = bootstrap_ratio(*_sums(self.closer[:, judged]))
-        present = np.isfinite(self.error[:, judged])
-        error, copy = (np.nansum(e[:, judged], 1) for e in (self.error, self.copy_error))
-        skill = bootstrap_ratio(copy - error, copy)
-        top1 = bootstrap_ratio(*_sums(self.hit[:, asked]))
-        chance = bootstrap_steps(self.chance[:, asked].reshape(-1, self.chance.shape[2]))
+        closer, told_apart = _sums(self.closer[:, judged])
+        error, cases = _sums(self.error[:, judged])
+        copy, _ = _sums(self.copy_error[:, judged])
+        fidelity = bootstrap_ratio(closer, told_apart, self.episode)
+        skill = bootstrap_ratio(copy - error, copy, self.episode)
+        top1 = bootstrap_ratio(*_sums(self.hit[:, asked]), self.episode)
+        chance = bootstrap_ratio(*_sums(self.chance[:, asked]), self.episode)
         return tuple(
             FidelityStep(
                 kind,
                 k + 1,
-                int(present[..., k].sum()),
+                int(cases[:, k].sum()),
+                int(told_apart[:, k].sum()),
                 fidelity[k],
                 skill[k],
                 top1[k],
@@ -103,7 +109,7 @@ def counterfactual_fidelity(
 ) -> Fidelity:
     """Roll every window out under its eight action sequences; `progress` hears the windows done."""
     contexts = futures.sample.dataset(model, future=False)
-    frames = futures.frames(model.config.image_size)
+    frames, stored = futures.frames(model.config.image_size), futures.frames()
     count = len(KINDS)
     parts: list[tuple[NDArray[np.float64], ...]] = []
     for first in range(0, len(futures.raw), batch):
@@ -112,19 +118,20 @@ def counterfactual_fidelity(
         context = Context(model.encode(pixels), past)
         steps = torch.from_numpy(model.encoding.step_actions(futures.raw[index]))
         predicted = model.rollout(context, steps)
-        seen, _ = frames.__getitems__(np.arange(index[0] * count, (index[-1] + 1) * count).tolist())
-        truth = model.encode(seen[:, 1:]).unflatten(0, (-1, count))
+        items = np.arange(index[0] * count, (index[-1] + 1) * count).tolist()
+        truth = model.encode(frames.__getitems__(items)[0][:, 1:]).unflatten(0, (-1, count))
+        looks = stored.__getitems__(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
         parts.append(
             _judge(
                 predicted.double(),
                 truth.double(),
                 context.latents[:, -1].double(),
-                _looks_same(seen[:, 1:].unflatten(0, (-1, count)).numpy()),
+                _looks_same(looks),
                 futures.valid[index],
             )
         )
         progress(int(index[-1]) + 1)
-    return Fidelity(*(np.concatenate(part) for part in zip(*parts)))
+    return Fidelity(futures.sample.episode, *(np.concatenate(part) for part in zip(*parts)))
 
 
 def _judge(

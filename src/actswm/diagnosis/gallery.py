@@ -30,16 +30,16 @@ class Gallery:
         rows: NDArray[np.integer],
         count: int,
         seed: int = 0,
-        progress: Callable[[int], None] = lambda done: None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Gallery:
-        """At most `count` frames, drawn from `rows` of a dataset file; `progress` hears the number encoded."""
+        """At most `count` frames, drawn from `rows` of a file; `progress` hears how many of how many are encoded."""
         rows = np.sort(np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False))
         frames = WindowDataset(path, model.encoding, 1, rows, model.config.image_size)
         latents = []
         for first in range(0, len(rows), 256):
             index = range(first, min(first + 256, len(rows)))
             latents.append(model.encode(frames.__getitems__(list(index))[0])[:, 0])
-            progress(index[-1] + 1)
+            progress(index[-1] + 1, len(rows))
         return Gallery(frames, torch.cat(latents))
 
     def nearest(self, latents: Tensor) -> NDArray[np.uint8]:

@@ -70,9 +70,10 @@ def control_sensitivity(
     return tuple(
         ControlSensitivity(
             name,
-            bootstrap_steps(effect[:, i]),
-            bootstrap_steps(gap[:, 2 * i]),
-            bootstrap_steps(gap[:, 2 * i + 1]),
+            *(
+                bootstrap_steps(values, sample.episode)
+                for values in (effect[:, i], gap[:, 2 * i], gap[:, 2 * i + 1])
+            ),
         )
         for i, name in enumerate(controls)
     )

@@ -18,7 +18,8 @@ from .gallery import Gallery
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """Frames (n, h, w, 3) at the shown steps: true ones, and stand-ins for the predicted latents.
+    """Frames (n, h, w, 3) at the shown steps: true ones (black once the future has ended), and stand-ins for the
+    predicted latents.
 
     `controls` says which controls were active, and for which share of the raw steps.
     """
@@ -56,11 +57,11 @@ def counterfactual_sheet(
     steps: tuple[int, ...],
     gallery: int = 4000,
     seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Sheet:
     """One window of `futures`. Stand-ins come from `gallery` recorded frames, none of the window's own episode.
 
-    `progress` hears the number of gallery frames encoded.
+    `progress` hears how many gallery frames are encoded, and of how many.
     """
     contexts = futures.sample.dataset(model, future=False)
     pixels, past = contexts[window]
@@ -83,7 +84,9 @@ def counterfactual_sheet(
             Counterfactual(
                 kind,
                 _describe(raw[future], model.encoding.vocabulary.names),
-                frames[1:][places].numpy(),
+                np.where(
+                    futures.valid[window, future, places, None, None, None], frames[1:][places].numpy(), 0
+                ),
                 standing_in[future],
             )
         )

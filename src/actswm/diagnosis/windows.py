@@ -20,12 +20,14 @@ from ..model import Context, WorldModel
 class WindowSample:
     """Start rows of windows of `context` + `horizon` frames; frame `context` - 1 of each is t.
 
-    `partner` names, for each window, another window whose recorded actions serve as a real alternative.
+    `partner` names, for each window, another window whose recorded actions serve as a real alternative;
+    `episode` is the one that it comes from.
     """
 
     path: Path
     starts: NDArray[np.int64]
     partner: NDArray[np.int64]
+    episode: NDArray[np.int64]
     context: int
     horizon: int
     frameskip: int
@@ -33,14 +35,18 @@ class WindowSample:
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def episodes(self) -> int:
+        """How many episodes the windows come from."""
+        return len(np.unique(self.episode))
+
     def first(self, count: int) -> WindowSample:
         """The first windows; their partners are drawn among themselves again."""
         if count >= len(self):
             return self
-        with DatasetFile(self.path) as file:
-            episode = file.episode_idx[self.starts[:count]]
+        episode = self.episode[:count]
         drawn = partners(episode, np.random.default_rng(0))
-        return replace(self, starts=self.starts[:count], partner=drawn)
+        return replace(self, starts=self.starts[:count], partner=drawn, episode=episode)
 
     def dataset(self, model: WorldModel, future: bool = True) -> WindowDataset:
         """The windows as a model sees them: its last H context frames up to the same t, and the future."""
@@ -83,8 +89,8 @@ def sample_windows(
         starts = starts_in(file, shape, episodes)
         rng = np.random.default_rng(seed)
         chosen = rng.choice(starts, min(count, len(starts)), replace=False)
-        episode = file.episode_idx[chosen]
-    return WindowSample(path, chosen, partners(episode, rng), context, horizon, frameskip)
+        episode = file.episode_idx[chosen].astype(np.int64)
+    return WindowSample(path, chosen, partners(episode, rng), episode, context, horizon, frameskip)
 
 
 def partners(episode: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64]:

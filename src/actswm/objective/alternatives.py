@@ -4,7 +4,8 @@
 - `shuffled`: another window's recorded actions, a real alternative.
 - `matched`: the recorded actions of the window whose last action before t is the nearest, so that they could have
   gone on from this past. A `shuffled` alternative can be told from its seam: a model may learn to spot it.
-- `edited`: the recorded actions with one control, in use somewhere in the batch, pressed or released throughout.
+- `edited`: the recorded actions with one control, in use somewhere in the batch, pressed or released throughout;
+  the camera turns the other way instead.
 """
 
 from __future__ import annotations

@@ -42,6 +42,8 @@ class HingeConfig:
 
     def __post_init__(self) -> None:
         unknown = set(self.alternatives) - set(ALTERNATIVES)
+        if self.weight and not self.alternatives:
+            raise UserError("objective.hinge: no alternatives to keep apart; name one, or set weight=0")
         if unknown or self.against not in ("recorded", "truth"):
             raise UserError(
                 f"objective.hinge: alternatives {self.alternatives} must be among {', '.join(ALTERNATIVES)}, "
@@ -129,6 +131,14 @@ class Objective(nn.Module):
 
     def __init__(self, config: ObjectiveConfig) -> None:
         super().__init__()
+        if not config.rollout:
+            lost = [name for name in ("hinge", "readout", "temporal") if getattr(config, name).weight]
+            lost += ["one_step"] if config.one_step else []
+            if lost:
+                raise UserError(
+                    f"objective.rollout=false trains LeWM's one-step loss alone: {', '.join(lost)} would be left "
+                    "out; set the weights to 0, or objective.rollout=true"
+                )
         self.config = config
         self.sigreg = SIGReg(config.sigreg.knots, config.sigreg.projections)
 
