@@ -33,7 +33,6 @@ class Engine:
     def __init__(self, name: str, size: tuple[int, int], *, wall_clock: bool = False) -> None:
         self.name = name
         self.process: subprocess.Popen[bytes] | None = None
-        self._drawing = False
         with contextlib.ExitStack() as undo:
             self.folder = Path(tempfile.mkdtemp(prefix=f"actswm-{name.replace('/', '-')}-"))
             undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
@@ -90,18 +89,15 @@ class Engine:
             raise RuntimeError(f"{self.name}: the lockstep shim is not in the engine")
         self.gate.lock()
         self.gate.advance(nanoseconds)  # an engine that waits for time to pass would never draw
-        self._drawing = True
         self._await_frame()
 
     def step(
         self, nanoseconds: int, keys: Iterable[tuple[int, bool]] = (), mouse: tuple[int, int] = (0, 0)
     ) -> None:
         """Advance game time, and have the next frame drawn with this input."""
-        if self._drawing:  # the last step was interrupted by a signal
-            self._await_frame()
+        self._await_frame()  # at rest, unless a signal interrupted the last step
         self.gate.send(keys, mouse)
         self.gate.advance(nanoseconds)
-        self._drawing = True
         self.gate.go()
         self._await_frame()
 
@@ -139,7 +135,7 @@ class Engine:
             self.check()
             if time.monotonic() > end:
                 raise EngineDied(f"{self.name}: the engine hangs; call reset() to start it again")
-        self._drawing = False
+            self.gate.wake()  # a signal may have come between a step's permission and its wake-up
 
     def _entrust(self, role: str, pid: int) -> None:
         (self.folder / f"{role}.pid").write_text(str(pid))

@@ -40,6 +40,9 @@ class _Layout(ctypes.Structure):
         ("wall_clock", ctypes.c_uint32),
         ("clock_ns", ctypes.c_uint64),
         ("frames", ctypes.c_uint64),
+        ("stops", ctypes.c_uint64),
+        ("passed", ctypes.c_uint64),
+        ("stop_ns", ctypes.c_uint64),
         ("ticks", ctypes.c_uint64),
         ("mouse_x", ctypes.c_int32),
         ("mouse_y", ctypes.c_int32),
@@ -104,27 +107,42 @@ class Gate:
         self._fields.lockstep = 1
 
     def advance(self, nanoseconds: int) -> None:
-        self._fields.clock_ns += nanoseconds
+        """Let the next frame come this much after the last one."""
+        self._fields.clock_ns = self._fields.stop_ns + nanoseconds
+
+    @property
+    def resting(self) -> bool:
+        """Has the engine stopped, and not been told to go on?
+
+        Both numbers live in the shared memory and change by a single store each, so that an exception that a signal
+        raises between any two lines here leaves no doubt about what the engine is doing.
+        """
+        return int(self._fields.stops) > int(self._fields.passed)
 
     def go(self) -> None:
-        """Let the engine draw one more frame."""
+        """Let the resting engine draw one more frame."""
+        self._fields.passed = self._fields.stops
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the engine look whether it may go on."""
         _libc.sem_post(ctypes.c_void_p(self._go))
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until a frame is drawn; False when it took longer than `seconds`."""
+        """Sleep until the engine rests; False when it took longer than `seconds`."""
         end = time.time() + seconds
         deadline = _Timespec(int(end), int(end % 1 * 1e9))
-        while _libc.sem_timedwait(ctypes.c_void_p(self._drawn), ctypes.byref(deadline)):
-            if ctypes.get_errno() != errno.EINTR:
-                return False
+        while not self.resting:
+            failed = _libc.sem_timedwait(ctypes.c_void_p(self._drawn), ctypes.byref(deadline))
+            if failed and ctypes.get_errno() != errno.EINTR:
+                return self.resting
         return True
 
     def send(self, keys: Iterable[tuple[int, bool]], mouse: tuple[int, int] = (0, 0)) -> None:
-        """Input for the next frame: keys that go down or up, and mouse motion in pixels."""
-        count = 0
-        for count, (key, pressed) in enumerate(keys, 1):
-            self._fields.inputs[count - 1] = _Input(key, pressed)
-        self._fields.input_count = count
+        """Input for the next frame, beside what it has already: keys that go down or up, mouse motion in pixels."""
+        for key, pressed in keys:
+            self._fields.inputs[self._fields.input_count] = _Input(key, pressed)
+            self._fields.input_count += 1
         self._fields.mouse_x += mouse[0]
         self._fields.mouse_y += mouse[1]
 

@@ -42,11 +42,14 @@ struct gate {
     uint32_t wall_clock;     /* host: 1 = gettimeofday is the game's clock, too */
     uint64_t clock_ns;       /* host: game time since lockstep began */
     uint64_t frames;         /* shim: frames finished since the engine started */
+    uint64_t stops;          /* shim: frames after which it has stopped */
+    uint64_t passed;         /* host: stops that it may leave; the engine rests while it has made more */
+    uint64_t stop_ns;        /* shim: game time at its last stop */
     uint64_t ticks;          /* shim: ticks of the server */
     int32_t mouse_x, mouse_y;
     uint32_t input_count, command_length;
     struct input inputs[MAX_INPUTS];
-    semaphore drawn, go;
+    semaphore drawn, go;     /* `stops` or `passed` may have changed */
     double telemetry[MAX_TELEMETRY];
     uint64_t event_head;     /* bytes ever written to `events`, a ring of lines */
     char events[EVENT_BYTES];
@@ -171,8 +174,10 @@ static int stop_at_frame(void)
     start_tick();  /* runs while the software renderer still finishes the frame */
     copy_frame();
     await_tick();
+    gate->stop_ns = gate->clock_ns;
+    uint64_t stop = __atomic_add_fetch(&gate->stops, 1, __ATOMIC_ACQ_REL);
     sem_post(&gate->drawn.sem);
-    wait_for(&gate->go.sem);
+    while (__atomic_load_n(&gate->passed, __ATOMIC_ACQUIRE) < stop) wait_for(&gate->go.sem);
     return 1;
 }
 
