@@ -88,7 +88,7 @@ def _gaps(result: Drift, steps: int, colour: Colour) -> Table:
         for model in result.models
     )
     head = ("model", "recorded", "gap to zero", "gap to shuffled", "copy")
-    return Table(f"At step {steps}, with 95 % intervals over windows", head, rows, result.made)
+    return Table(f"At step {steps}, with 95 % intervals over episodes", head, rows, result.made)
 
 
 def _cell(estimate: Estimate, name: str, colour: int | None) -> Cell:
