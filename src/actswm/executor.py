@@ -5,14 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Literal, TypeVar
 
 from .errors import UserError
+from .processes import die_with_parent, starting_workers
 
 ExecutorKind = Literal["processes", "ray"]
 T = TypeVar("T")
@@ -21,8 +20,10 @@ R = TypeVar("R")
 
 def run_tasks(
     function: Callable[[T], R], tasks: Sequence[T], workers: int, kind: ExecutorKind = "processes"
-) -> Iterator[tuple[T, R]]:
+) -> Generator[tuple[T, R]]:
     """(task, result) in the order in which they finish. One worker runs in this process."""
+    if not tasks:
+        return
     if kind == "ray":
         yield from _on_ray(function, tasks)
     elif workers == 1 or len(tasks) == 1:
@@ -34,9 +35,11 @@ def run_tasks(
 
 def _in_processes(function: Callable[[T], R], tasks: Sequence[T], workers: int) -> Iterator[tuple[T, R]]:
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _die_with_parent, (os.getpid(),))
-    futures = {pool.submit(function, task): task for task in tasks}
+    pool = ProcessPoolExecutor(min(workers, len(tasks)), context, _begin_worker)
+    futures: dict[Future[R], T] = {}
     try:
+        with starting_workers():
+            futures = {pool.submit(_in_worker, function, task): task for task in tasks}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -50,16 +53,37 @@ def _in_processes(function: Callable[[T], R], tasks: Sequence[T], workers: int) 
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _die_with_parent(parent: int) -> None:
-    """A worker whose parent was killed would otherwise wait for work forever; Ctrl+C is the parent's to handle."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+class _Worker:
+    """This process, if it is a worker: is it at a task, and is it to stop?"""
 
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.3)
-        os._exit(1)
+    busy = False
+    stopping = False
 
-    threading.Thread(target=watch, daemon=True).start()
+
+def _begin_worker() -> None:
+    """A worker that is told to stop must not die while it hands over a result.
+
+    The pool would wait for the rest of it for ever. So it dies in the middle of a task, or before the next one; or
+    when it is told again, which the pool does once it reads no more.
+    """
+    die_with_parent()
+
+    def stop(*_: object) -> None:
+        if _Worker.busy or _Worker.stopping:
+            os._exit(1)
+        _Worker.stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _in_worker(function: Callable[[T], R], task: T) -> R:
+    _Worker.busy = True
+    try:
+        if _Worker.stopping:
+            os._exit(1)
+        return function(task)
+    finally:
+        _Worker.busy = False
 
 
 def _on_ray(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R]]:
