@@ -1,0 +1,151 @@
+"""Cut: one pass over a video. Leaves where scenes begin, how much each frame changed, hashes, and sample pictures."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ...atomic import write_whole, written_whole
+from ...formats.video import decode
+from .hashes import picture_hash
+from .scenes import HEIGHT, WIDTH, CutFinder
+from .settings import CutRules
+from .timeline import Timeline
+
+SAMPLE_HEIGHT = 360
+_HASH_HZ = 4.0
+_TILES = (16, 9)
+_TILE_MOVES = 2.5
+"""Mean change of a tile's luminance that counts as movement; coding noise stays below."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Arrays have one entry for each decoded frame, but for the hashes, which have their own times."""
+
+    pts: NDArray[np.int64]
+    change: NDArray[np.float32]
+    """Mean change of the luminance since the frame before."""
+    moving: NDArray[np.float32]
+    """Share of tiles that changed since about a quarter of a second before."""
+    cuts: NDArray[np.int64]
+    hash_frames: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+    def save(self, path: Path) -> None:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **{name: getattr(self, name) for name in self.__dataclass_fields__})
+        write_whole(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> Look:
+        with np.load(path) as told:
+            return cls(*(told[name] for name in cls.__dataclass_fields__))
+
+
+def look(
+    timeline: Timeline, rules: CutRules, sample_hz: float, samples: Path, progress: Callable[[float], None]
+) -> Look:
+    """Pictures are compared small; every 1 / `sample_hz` seconds one goes into the zip file `samples`."""
+    finder, shrink = CutFinder(rules), Shrinker(timeline)
+    pts, change, moving, hash_frames, hashes = ([] for _ in range(5))
+    tick = float(timeline.tick)
+    sample_due = hash_due = -1.0
+    last: NDArray[Any] | None = None
+    reference: NDArray[Any] | None = None
+    reference_s = 0.0
+    with (
+        written_whole(samples) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        for index, frame in enumerate(decode(Path(timeline.path))):
+            now = (frame.picture.pts - timeline.first_pts) * tick
+            bgr = shrink.small(frame.picture)
+            luma = cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
+            finder.feed(index, bgr, luma)
+            change.append(0.0 if last is None else float(np.mean(cv2.absdiff(luma, last))))
+            if reference is None or now - reference_s >= 0.25:
+                share = 1.0 if reference is None else _moving(luma, reference)
+                reference, reference_s = luma, now
+            moving.append(share)
+            pts.append(frame.picture.pts)
+            last = luma
+            if now >= hash_due:
+                hash_due = now + 1 / _HASH_HZ
+                hash_frames.append(index)
+                hashes.append(picture_hash(luma))
+            if now >= sample_due:
+                sample_due = now + 1 / sample_hz
+                _store(archive, index, shrink.sample(frame.picture))
+            if index % 100 == 0:
+                progress(now)
+    cuts = set(finder.finish())
+    times = np.maximum.accumulate(np.array(pts, np.int64))  # a clock that jumps back stands still meanwhile
+    cuts |= {int(i) + 1 for i in np.flatnonzero(np.diff(times) * tick > rules.hole)}
+    return Look(
+        times,
+        np.array(change, np.float32),
+        np.array(moving, np.float32),
+        np.array(sorted(cuts), np.int64),
+        np.array(hash_frames, np.int64),
+        np.array(hashes, np.uint64),
+    )
+
+
+def read_samples(path: Path) -> Iterator[tuple[int, NDArray[Any]]]:
+    """(frame, BGR picture) of each sample, in order."""
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            picture: Any = cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR)
+            yield int(name.split(".")[0]), picture
+
+
+class Shrinker:
+    """Pictures of a video without its bars, at the sizes that we look at."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    def small(self, picture: Any) -> NDArray[Any]:
+        return self._shrunk(picture, HEIGHT, WIDTH)
+
+    def sample(self, picture: Any) -> NDArray[Any]:
+        top, bottom, left, right = self._timeline.crop
+        width = round(SAMPLE_HEIGHT * (right - left) / (bottom - top) / 2) * 2
+        return self._shrunk(picture, SAMPLE_HEIGHT, width)
+
+    def _shrunk(self, picture: Any, height: int, width: int) -> NDArray[Any]:
+        """The whole picture is scaled so that the part inside the bars has the size asked for."""
+        top, bottom, left, right = self._timeline.crop
+        full_height, full_width = self._timeline.height, self._timeline.width
+        if (picture.height, picture.width) != (full_height, full_width):  # changed in the middle
+            top, bottom, left, right = 0, picture.height, 0, picture.width
+            full_height, full_width = picture.height, picture.width
+        scale_y, scale_x = height / (bottom - top), width / (right - left)
+        scaled = picture.reformat(
+            width=round(full_width * scale_x),
+            height=round(full_height * scale_y),
+            format="bgr24",
+            interpolation="AREA" if scale_y < 1 else "BILINEAR",
+        ).to_ndarray()
+        y, x = round(top * scale_y), round(left * scale_x)
+        y, x = min(y, scaled.shape[0] - height), min(x, scaled.shape[1] - width)
+        return np.ascontiguousarray(scaled[y : y + height, x : x + width])
+
+
+def _moving(luma: NDArray[Any], last: NDArray[Any]) -> float:
+    tiles = cv2.resize(cv2.absdiff(luma, last), _TILES, interpolation=cv2.INTER_AREA)
+    return float(np.mean(tiles > _TILE_MOVES))
+
+
+def _store(archive: zipfile.ZipFile, index: int, bgr: NDArray[Any]) -> None:
+    _, jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, 88])
+    archive.writestr(zipfile.ZipInfo(f"{index:09}.jpg"), jpeg.tobytes())

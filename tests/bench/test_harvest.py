@@ -1,0 +1,36 @@
+"""The harvest benchmark runs on a small stream, and measures rightly where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from actswm.bench.harvest import bench_harvest
+from actswm.bench.streams.measure import measure
+from actswm.bench.streams.stream import Truth
+from actswm.curation.harvest.records import Folder
+
+
+def test_every_figure_is_there() -> None:
+    pytest.importorskip("rapidocr")
+    result = bench_harvest(seconds=4.0, repeats=1, shape=(180, 320), lengths_s=(4, 8))
+    assert result.harvest_over_transcode_negative > 0 and result.harvest_over_transcode_positive > 0
+    assert result.rss_growth_mib == result.rss_long_mib - result.rss_short_mib
+    assert result.frames > 100 and 0 <= result.kept_share_positive <= 1.2
+
+
+def test_what_is_measured(tmp_path) -> None:
+    """Ten frames a second: six seconds of play, two of menu, a cut at 4 s that was found and one that was not."""
+    labels = ["play"] * 60 + ["menu"] * 20
+    truth = Truth(tuple(np.arange(80) / 10), tuple(labels), (40, 60), ())
+    folder = Folder(tmp_path)
+    folder.make()
+    folder.keep("cut", "v", {"cuts": [{"s": 0.0}, {"s": 4.0}, {"s": 2.0}]})
+    kept = [
+        {"start_s": 1.0, "end_s": 7.0, "verdict": "kept"},
+        {"start_s": 7.0, "end_s": 8.0, "verdict": "menu"},
+    ]
+    folder.keep("filter", "v", {"clips": kept})
+    figures = measure(tmp_path, [("v", truth)])
+    assert (figures.cut_recall, figures.false_cuts) == (0.5, 1)
+    assert figures.precision == pytest.approx(5 / 6) and figures.recall == pytest.approx(5 / 6)

@@ -1,0 +1,115 @@
+"""Times, bars, holes and scenes: what a stream is, and where it is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from actswm.curation.harvest.look import look
+from actswm.curation.harvest.scenes import CutFinder, pieces
+from actswm.curation.harvest.settings import CutRules
+from actswm.curation.harvest.timeline import read_timeline
+from actswm.curation.harvest.trouble import Trouble, one_line
+
+from .made_streams import write_video
+
+
+def world(seed: int) -> np.ndarray:
+    """A wide panorama to turn in."""
+    rng = np.random.default_rng(seed)
+    small = rng.integers(0, 256, (12, 120, 3), np.uint8)
+    return cv2.resize(small, (1600, 90), interpolation=cv2.INTER_CUBIC)
+
+
+def found(frames: list[np.ndarray]) -> list[int]:
+    finder = CutFinder(CutRules())
+    for index, frame in enumerate(frames):
+        finder.feed(index, frame, cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
+    return finder.finish()
+
+
+def view(panorama: np.ndarray, x: int) -> np.ndarray:
+    return np.ascontiguousarray(panorama[:, x : x + 160])
+
+
+def test_a_hard_cut_is_found_at_its_frame():
+    left, right = world(1), world(2)
+    assert found([view(left, i) for i in range(40)] + [view(right, i) for i in range(40)]) == [40]
+
+
+@pytest.mark.parametrize("pixels", [20, 45, 60])
+def test_a_flick_of_the_mouse_is_no_cut(pixels):
+    """Up to more than a third of the picture in one frame, out of rest."""
+    panorama = world(3)
+    frames = [view(panorama, i) for i in range(30)]
+    frames += [view(panorama, 30 + pixels * (k + 1)) for k in range(2)]
+    frames += [view(panorama, 30 + 2 * pixels + i) for i in range(30)]
+    assert found(frames) == []
+
+
+def test_a_flash_is_no_cut():
+    panorama = world(4) // 4
+    frames = [view(panorama, i) for i in range(60)]
+    for index in (30, 31):
+        frames[index] = cv2.add(frames[index], np.full_like(frames[index], 120))
+    assert found(frames) == []
+
+
+def test_a_fade_through_black_is_one_joint():
+    left, right = world(5), world(6)
+    out = [(view(left, i) * (1 - i / 15)).astype(np.uint8) for i in range(16)]
+    back = [(view(right, i) * (i / 15)).astype(np.uint8) for i in range(16)]
+    frames = [view(left, i) for i in range(30)] + out + back + [view(right, i) for i in range(30)]
+    cuts = found(frames)
+    assert cuts and all(30 <= cut <= 62 for cut in cuts)
+
+
+def test_pictures_that_are_shown_twice_make_no_cuts():
+    """30 pictures a second in a video of 60."""
+    panorama = world(7)
+    assert found([view(panorama, 3 * (i // 2)) for i in range(80)]) == []
+
+
+def test_long_scenes_are_split_evenly():
+    assert pieces(0, 250, 25.0, 10.0) == [(0, 83), (83, 167), (167, 250)]
+    assert pieces(10, 110, 10.0, 10.0) == [(10, 110)]
+
+
+@pytest.mark.parametrize("bars", [(0, 0), (24, 0), (0, 40)])
+def test_bars_are_found_not_assumed(tmp_path, bars):
+    timeline = read_timeline(write_video(tmp_path / "v.mp4", 40, bars=bars), 1.0)
+    rows, columns = bars
+    assert timeline.crop == (rows, 180 + rows, columns, 320 + columns)
+    assert timeline.audio and timeline.codec == "h264" and not timeline.variable
+
+
+def test_a_hole_ends_a_scene_and_is_not_counted(tmp_path):
+    pts = [*range(60), *range(150, 210)]
+    path = write_video(tmp_path / "v.mp4", 120, scene_frames=500, pts=pts)
+    timeline = read_timeline(path, 1.0)
+    tick = float(timeline.tick)
+    [(before, after)] = timeline.holes
+    assert (before * tick, after * tick) == pytest.approx((59 / 30, 5.0), abs=1e-3)
+    assert timeline.seconds == pytest.approx(4.0, abs=0.1)
+    seen = look(timeline, CutRules(), 2.0, tmp_path / "s.zip", lambda seconds: None)
+    assert seen.cuts.tolist() == [60]
+
+
+def test_variable_rates_are_told(tmp_path):
+    rng = np.random.default_rng(0)
+    pts = np.cumsum(rng.integers(1, 4, 80)).tolist()
+    assert read_timeline(write_video(tmp_path / "v.mp4", 80, pts=pts), 1.0).variable
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"", "empty"), (b"no video at all" * 99, "broken")], ids=["empty", "broken"]
+)
+def test_what_is_no_video_is_told_by_reason(tmp_path: Path, content: bytes, reason: str):
+    path = tmp_path / "v.mp4"
+    path.write_bytes(content)
+    with pytest.raises(Trouble) as told, one_line("v"):
+        read_timeline(path, 1.0)
+    assert told.value.reason == reason and "\n" not in str(told.value)
