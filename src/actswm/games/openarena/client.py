@@ -39,11 +39,7 @@ class Client:
     """A running OpenArena."""
 
     def __init__(self, name: str, world: str, size: tuple[int, int], bots: int) -> None:
-        program = shutil.which("openarena", path="/usr/games:/usr/local/games:/usr/bin:/usr/local/bin")
-        if program is None:
-            raise UserError(
-                "OpenArena is missing; install it with: make games (or apt-get install -y openarena xvfb)"
-            )
+        program = openarena_program()
         self.telemetry: dict[str, float] = {}
         self._read = 0
         self.engine = Engine(name, size, wall_clock=True)
@@ -129,6 +125,15 @@ class Client:
         if self._read > LOG_BYTES:
             os.truncate(self.engine.log, 0)
             self._read = 0
+
+
+def openarena_program() -> str:
+    program = shutil.which("openarena", path="/usr/games:/usr/local/games:/usr/bin:/usr/local/bin")
+    if program is None:
+        raise UserError(
+            "OpenArena is missing; install it with: make games (or apt-get install -y openarena xvfb)"
+        )
+    return program
 
 
 def _settings(size: tuple[int, int]) -> str:

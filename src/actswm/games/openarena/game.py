@@ -13,7 +13,7 @@ from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
-from ..spaces import action_space, frame_space
+from ..spaces import action_space, frame_space, played_actions
 from . import worlds
 from .client import BINDS, MAX_BOTS, Client
 
@@ -47,7 +47,7 @@ class OpenArenaGame(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 25}
-    render_mode = "rgb_array"
+    render_mode: str | None = "rgb_array"
     vocabulary = KEYS14
     fps = 25.0
     deterministic = False
@@ -93,13 +93,16 @@ class OpenArenaGame(gymnasium.Env[Any, Any]):
         if self._client is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         try:
-            events = self._client.step(self._keys.act(np.asarray(action)))
+            events = self._client.step(self._keys.act(played_actions(self.vocabulary, action)))
         except EngineDied:
             self.close()
             raise
         died = any(event["name"] == "death" for event in events)
         info = {"events": events, "telemetry": dict(self._client.telemetry)}
         return self._client.frame(), 0.0, died, False, info
+
+    def render(self) -> Frame:
+        return self._client.frame() if self._client else np.zeros((*self.size, 3), np.uint8)
 
     def close(self) -> None:
         if self._client is not None:

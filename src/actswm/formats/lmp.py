@@ -1,0 +1,94 @@
+"""Runs of Freedoom as `.lmp` demos: one demo an episode, and `run.json`, which says how to replay them.
+
+A `.lmp` alone holds the input and not the world it was played in: without the game's name, options and seed it replays
+something else. So a run is a folder.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import UserError
+from .replay import Player, Replay, Round, Track
+
+RUN = "run.json"
+TICK_RATE = 35.0
+
+
+@dataclass(frozen=True)
+class LmpEpisode:
+    file: str
+    seed: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class LmpRun:
+    """`plan` is what the run was recorded with, in the recorder's words."""
+
+    folder: Path
+    plan: dict[str, Any]
+    episodes: tuple[LmpEpisode, ...]
+
+
+def read_lmp_run(path: Path) -> LmpRun:
+    """`path`: the folder, or its run.json."""
+    path = path / RUN if path.is_dir() else path
+    try:
+        stored = json.loads(path.read_text())
+        episodes = tuple(LmpEpisode(**one) for one in stored["episodes"])
+        run = LmpRun(path.parent, dict(stored["plan"]), episodes)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: is not the list of a run of .lmp demos ({error!r})") from None
+    for episode in episodes:
+        check_lmp(run.folder / episode.file)
+    if not episodes:
+        raise UserError(f"{path}: the run has no episodes")
+    return run
+
+
+def check_lmp(path: Path) -> None:
+    """Refuse what is not a whole ZDoom demo: `FORM`, its length, `ZDEM`."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    if not data:
+        raise UserError(f"{path}: the demo is empty; record it again")
+    if data[:4] != b"FORM" or data[8:12] != b"ZDEM":
+        raise UserError(f"{path}: is not a demo of ZDoom or ViZDoom (it does not begin with FORM ... ZDEM)")
+    length = int.from_bytes(data[4:8], "big")
+    if length + 8 > len(data):
+        raise UserError(
+            f"{path}: the demo breaks off after {len(data)} of {length + 8} bytes; record it again"
+        )
+
+
+def lmp_replay(run: LmpRun) -> Replay:
+    """The run as a replay: each episode is a round, and the ticks count on."""
+    starts = np.cumsum([0, *(episode.steps for episode in run.episodes)])
+    ticks = int(starts[-1])
+    rounds = tuple(
+        Round(number, int(start), int(end) - 1, int(start))
+        for number, (start, end) in enumerate(pairwise(starts), 1)
+    )
+    nothing = np.zeros(ticks, np.float32)
+    return Replay(
+        path=run.folder / RUN,
+        game="freedoom",
+        map=str(run.plan.get("game", "")).removeprefix("freedoom/"),
+        build="",
+        tick_rate=TICK_RATE,
+        first_tick=0,
+        last_tick=ticks - 1,
+        players=(Player("player", 0, 0),),
+        rounds=rounds,
+        tracks={0: Track(0, np.arange(ticks), np.ones(ticks, bool), nothing, nothing)},
+        missing=("buttons and view angles: the engine tells them when it replays",),
+    )

@@ -1,0 +1,106 @@
+"""Bits of a Quake III message: raw ones, and bytes in the protocol's fixed Huffman code."""
+
+from __future__ import annotations
+
+import struct
+
+CODES = """
+    01 11011 0001001 0011011 10000101 10001000 0000100 111111 10101 0010110 1001011 1101000 1100100
+    101101 10011100 001101010 1010010 000110100 000011111 000111111 1011101110 1100111111 1101010001
+    1100010011 001011110 1011000110 1101010100 1100011011 1101011110 11000010 111100100 00101011 111011
+    1100101100 001000100 1011001101 1010001111 1001111111 1011000011 1011001111 001010010 0011010110
+    1100110000 0010100000 1000111001 0000111101 001011111 00011110 1110010 11000011 11110111 111010011
+    11001010 10001101 101100000 100001101 111000000 100011110 100110011 1000100110 1100010010 001111010
+    001000101 1100111110 11110011 0000101 0011111 0010000 10000100 10001010 000000010 000011100
+    101111001 1100011000 1110101101 1000111011 101110011 1101010101 1110001110 1100110011 001101001
+    1011100100 1101011010 1101011011 1100101110 1000111010 1100011110 1100110001 1110101100 1101001101
+    000011101 000101010 111000110 101000001 110101110 00011011 110011110 00111100 110101011 111100011
+    111010010 0000110 10000010 111100101 001110 00010100 101111010 001000110 00011001 111100010 00110000
+    11001101 10100001 00110001 11100010 10011110 1001101 0000001 11101000 10011000 11010010 10000111
+    11000101 11001110 11110110 0001011 0001000 1010011 111110 1001010 0011001 1011111 11110000 11000001
+    10000000 11100001 11100110 11100111 11101010 00101110 110100111 001000111 100000010 101100100
+    100011001 1100011010 000000011 1110101111 1101010000 1010001010 1101011000 1011110000 1101010011
+    1001111100 1100011100 1010001001 1101010010 1000110000 1101011111 1001110110 001010001 1001111110
+    1100110010 0011010000 1011101101 1000001110 1011100011 1000101110 000111001 1000011000 1100011101
+    1010001011 1101011001 1011001100 1101001100 1011001010 000111000 1000001111 1011110001 0011110111
+    1010001100 0011010111 1100011111 1001100101 1100101111 0010100001 1100000001 0011110110 1011100101
+    1000000111 1100011001 1011000100 00101010 110000001 10111010 000001 1001000 1110001111 1110000011
+    00011101 100011111 0011010001 1010001000 1100000000 1011100010 1010001110 1011001011 1011100000
+    000000000 1001110111 1011101100 1000000110 1011000010 1001110100 1011001110 0010100111 1011110110
+    0010100110 1011000111 0001101010 1011110111 1000001100 1011101111 0001111100 100010110 100010010
+    1001100100 0001111101 1100010000 1000111000 1100101101 1000100111 1001001 1000110001 1110000010
+    1000011001 1100010001 00011000 1010000001 1000001101 1110101110 0000111100 1010001101 0000000011
+    1000101111 0001010111 1011100001 00000000101 1010000000 0001101011 1001111101 0001010110 1001110101
+    1011000101 1111010 001001
+""".split()
+"""Per byte value its code, first bit first: the tree that every engine of this protocol builds at its start."""
+LONGEST = max(map(len, CODES))
+_FLOAT_BITS, _FLOAT_BIAS = 13, 4096
+"""A float that is a small whole number is sent in 13 bits."""
+
+
+def _table() -> list[tuple[int, int]]:
+    """(byte value, code length) by the next LONGEST bits, the first bit lowest."""
+    table = [(0, 0)] * (1 << LONGEST)
+    for value, code in enumerate(CODES):
+        start = int(code[::-1], 2)
+        for rest in range(1 << (LONGEST - len(code))):
+            table[start | rest << len(code)] = (value, len(code))
+    return table
+
+
+_TABLE = _table()
+
+
+class OutOfBits(ValueError):
+    """The message ends before what was to be read, or holds a code that is none."""
+
+
+class BitReader:
+    """Reads one message from its start."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._end = len(data) * 8
+        self._at = 0
+
+    def bits(self, count: int) -> int:
+        """An unsigned number: its odd bits come raw and first, whole bytes in code."""
+        value, have = 0, count & 7
+        if have:
+            value = self._peek(have)
+            self._skip(have)
+        while have < count:
+            symbol, length = _TABLE[self._peek(LONGEST)]
+            if not length:
+                raise OutOfBits("unknown code")
+            self._skip(length)
+            value |= symbol << have
+            have += 8
+        return value
+
+    def signed(self, count: int) -> int:
+        value = self.bits(count)
+        return value - (1 << count) if value >> (count - 1) else value
+
+    def float(self) -> float:
+        if not self.bits(1):
+            return float(self.bits(_FLOAT_BITS) - _FLOAT_BIAS)
+        return struct.unpack("<f", struct.pack("<I", self.bits(32)))[0]
+
+    def text(self) -> str:
+        letters = bytearray()
+        while letter := self.bits(8):
+            letters.append(letter)
+        return letters.decode("latin-1")
+
+    def _peek(self, count: int) -> int:
+        start = self._at >> 3
+        return (int.from_bytes(self._data[start : start + 4], "little") >> (self._at & 7)) & (
+            (1 << count) - 1
+        )
+
+    def _skip(self, count: int) -> None:
+        self._at += count
+        if self._at > self._end:
+            raise OutOfBits("the message breaks off")

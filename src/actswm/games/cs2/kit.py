@@ -1,0 +1,169 @@
+"""A kit: all that renders a demo's windows on a Windows machine, and the way back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ...errors import UserError
+from ...formats.cs2dem.container import plain_demo
+from ...formats.replay import Capture, Replay, Window
+from ...formats.video import decode
+from .schedule import capture_start, cfg_text, cmd_line, launch_arguments, schedule
+from .spectated import LOOK, shown_player
+
+CaptureKind = Literal["streams", "wgc"]
+KIT = "kit.json"
+HLAE_WORDS = slice(1, 6)
+"""Of the launch line: HLAE's own switches."""
+
+
+def write_kit(
+    folder: Path,
+    replay: Replay,
+    windows: Sequence[Window],
+    *,
+    fps: float = 32.0,
+    size: tuple[int, int] = (720, 1280),
+    capture: CaptureKind = "streams",
+    game_version: str = "",
+    hlae_version: str = "",
+) -> Path:
+    """Write the kit; `kit.json` comes last. Versions, where given, are what the runner insists on."""
+    if replay.game != "cs2" or replay.tick_rate is None:
+        raise UserError(f"{replay.path}: a kit is for demos of Counter-Strike 2 whose tick rate is known")
+    if capture not in ("streams", "wgc"):
+        raise UserError(f"--capture {capture!r} is unknown; use one of: streams, wgc")
+    (folder / "cfg").mkdir(parents=True, exist_ok=True)
+    entries = []
+    for window in windows:
+        orders = schedule(window, replay.tick_rate, streams=capture == "streams")
+        text = cfg_text(window, orders, fps, streams=capture == "streams")
+        (folder / "cfg" / f"{window.name}.cfg").write_bytes(text.encode())
+        entries.append(_entry(replay, window, fps, size))
+    with plain_demo(replay.path) as demo:
+        shutil.copyfile(demo, folder / "demo.dem")
+    package = resources.files(str(__package__))
+    for source, name in (("runner.py", "run_kit.py"), ("spectated.py", "spectated.py")):
+        (folder / name).write_text((package / source).read_text())
+    (folder / "README.txt").write_text(_readme(len(windows)), newline="\r\n")
+    stored = {
+        "demo": "demo.dem",
+        "source": replay.path.name,
+        "map": replay.map,
+        "build": replay.build,
+        "tick_rate": replay.tick_rate,
+        "fps": fps,
+        "size": list(size),
+        "fov_degrees": round(across(size), 3),
+        "capture": capture,
+        "versions": {"game": game_version, "hlae": hlae_version},
+        "hlae_arguments": launch_arguments("HLAE.exe", "", "")[HLAE_WORDS],
+        "windows": entries,
+    }
+    temporary = folder / f".{KIT}.tmp"
+    temporary.write_text(json.dumps(stored, indent=1))
+    temporary.replace(folder / KIT)
+    return folder / KIT
+
+
+def across(size: tuple[int, int]) -> float:
+    """The game's angle of view across a window: 90 degrees at 4:3, more where it is wider."""
+    height, width = size
+    return float(2 * np.degrees(np.arctan(width / height * 3 / 4)))
+
+
+def _entry(replay: Replay, window: Window, fps: float, size: tuple[int, int]) -> dict[str, Any]:
+    rate = replay.tick_rate or 1.0
+    start = capture_start(window)
+    ticks = start + rate / fps * np.arange(LOOK)
+    return {
+        **asdict(window),
+        "name": window.name,
+        "start_captured": start,
+        "seconds": (window.end - start) / rate,
+        "frames": int((window.end - start) * fps / rate),
+        "cmd_line": cmd_line("actswm.dem", f"actswm/{window.name}", size),
+        "yaws": {
+            str(slot): np.round(
+                np.interp(ticks, track.tick, np.degrees(np.unwrap(np.radians(track.yaw)))), 3
+            ).tolist()
+            for slot, track in replay.tracks.items()
+            if track.alive[track.rows(start, start + 1)].any()
+        },
+    }
+
+
+class KitReplay:
+    """A `ReplayEngine` whose launches happened elsewhere: it brings the results of a kit."""
+
+    def __init__(self, replay: Replay, folder: Path, size: tuple[int, int]) -> None:
+        self.replay, self.folder, self.size = replay, folder, size
+
+    def start(self) -> None:
+        try:
+            self._kit = json.loads((self.folder / KIT).read_text())
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.folder / KIT}: is not a kit ({error})") from None
+
+    def seek(self, tick: int) -> None:
+        """Done by the cfg."""
+
+    def spectate(self, slot: int) -> None:
+        """Done by the cfg; `capture` checks it."""
+
+    def strip_hud(self) -> None:
+        """Done by the cfg."""
+
+    def capture(self, window: Window) -> Capture:
+        take = self.folder / "takes" / window.name
+        entry = next((one for one in self._kit["windows"] if one["name"] == window.name), None)
+        try:
+            result = json.loads((take / "result.json").read_text())
+        except (OSError, ValueError):
+            raise UserError(
+                f"{take}: has no result yet; run the kit's run_kit.py on the Windows machine"
+            ) from None
+        if entry is None:
+            raise UserError(
+                f"{self.folder / KIT}: knows no window {window.name}; collect with the kit's own choice"
+            )
+        video = take / result["video"].replace("\\", "/")
+        counted, fov = self._kit["capture"] == "streams", self._kit["fov_degrees"]
+        shown = shown_player(video, entry["yaws"], fov) if counted else None
+        if shown is not None and shown != str(window.slot):
+            (take / "result.json").unlink()
+            raise UserError(
+                f"{video}: shows the player in slot {shown}, not {window.slot}; run the kit again for it"
+            )
+        frames = [frame.rgb(*self.size) for frame in decode(video)]
+        if counted:
+            step = self._kit["tick_rate"] / self._kit["fps"]
+            tick = np.floor(entry["start_captured"] + step * np.arange(len(frames)) + 1e-6).astype(np.int64)
+            return Capture(frames, np.arange(len(frames)) / self._kit["fps"], tick, fov_degrees=fov)
+        times = np.array(json.loads((take / "times.json").read_text()), np.float64)
+        count = min(len(times), len(frames))
+        return Capture(frames[:count], times[:count], fov_degrees=fov)
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+def _readme(windows: int) -> str:
+    return f"""This kit renders {windows} windows of a Counter-Strike 2 demo with HLAE.
+
+1. Install Python 3, Counter-Strike 2 and HLAE (advancedfx.org) with its FFmpeg.
+2. Optional, to check at once whose eyes each video shows: py -m pip install numpy opencv-python
+   For captures by Windows Graphics Capture (kit.json says "wgc"): py -m pip install windows-capture
+3. Close Steam's overlay and every running game, then:
+   py run_kit.py --hlae C:\\HLAE\\HLAE.exe --game "C:\\...\\Counter-Strike Global Offensive\\game\\bin\\win64\\cs2.exe"
+   The same command again goes on after an interruption, and tries again what failed.
+4. Carry this folder back (takes\\ is what counts) and run: actswm replay collect FOLDER --out clips
+"""

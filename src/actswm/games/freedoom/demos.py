@@ -1,0 +1,121 @@
+"""Freedoom records its episodes as `.lmp` demos, and replays them: tick by tick, bit for bit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...data import DatasetSpec
+from ...errors import UserError
+from ...formats.lmp import RUN, LmpEpisode, LmpRun, read_lmp_run
+from ...formats.replay import Capture, Replay, Window
+from ..episodes import RecordingPlan, pose_of, record_episode
+from ..recording import dataset_spec
+from .game import FreedoomGame
+
+
+def record_lmp(
+    plan: RecordingPlan, steps: int, folder: Path, progress: Callable[[int], None] = lambda steps: None
+) -> LmpRun:
+    """The run that `actswm record` makes of the same plan, as demos. `run.json` appears when all is there."""
+    if not plan.game.startswith("freedoom/"):
+        raise UserError(f"only Freedoom records .lmp demos, not {plan.game!r}")
+    folder.mkdir(parents=True, exist_ok=True)
+    episodes: list[LmpEpisode] = []
+    with contextlib.closing(plan.open_game()) as game:
+        assert isinstance(game, FreedoomGame)
+        done = 0
+        while done < steps:
+            name = f"episode-{len(episodes):05}.lmp"
+            recorder: Any = _WithDemo(game, folder / name)
+            episode = record_episode(recorder, plan, len(episodes)).first(steps - done)
+            episodes.append(LmpEpisode(name, int(episode.seed), len(episode)))
+            done += len(episode)
+            progress(done)
+        game.reset(seed=0)  # completes the last demo
+    stored = {"plan": asdict(plan), "episodes": [asdict(episode) for episode in episodes]}
+    temporary = folder / f".{RUN}.tmp"
+    temporary.write_text(json.dumps(stored, indent=1))
+    os.replace(temporary, folder / RUN)
+    return read_lmp_run(folder)
+
+
+class _WithDemo:
+    """A game whose next episode is recorded."""
+
+    def __init__(self, game: FreedoomGame, demo: Path) -> None:
+        self._game, self._demo = game, demo
+
+    def reset(self, **arguments: Any) -> Any:
+        return self._game.reset(**{**arguments, "options": {"demo": self._demo}})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._game, name)
+
+
+def plan_of(run: LmpRun) -> RecordingPlan:
+    try:
+        return RecordingPlan(**{**run.plan, "size": tuple(run.plan["size"])})
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{run.folder / RUN}: its plan cannot be read ({error})") from None
+
+
+def recorders_spec(run: LmpRun) -> DatasetSpec:
+    """The dataset file that the recorder writes of this run."""
+    plan = plan_of(run)
+    with contextlib.closing(plan.open_game()) as game:
+        return dataset_spec(plan, game)
+
+
+class FreedoomReplay:
+    """A `ReplayEngine`: a window is an episode, and the engine says itself what was pressed."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.run = read_lmp_run(replay.path)
+        self._game: FreedoomGame | None = None
+
+    def start(self) -> None:
+        game = plan_of(self.run).open_game()
+        assert isinstance(game, FreedoomGame)
+        self._game = game
+
+    def seek(self, tick: int) -> None:
+        """An episode is replayed from its start."""
+
+    def spectate(self, slot: int) -> None:
+        """There is one player."""
+
+    def strip_hud(self) -> None:
+        """The engine draws none."""
+
+    def capture(self, window: Window) -> Capture:
+        assert self._game is not None
+        episode = self.run.episodes[window.round - 1]
+        path = self.run.folder / episode.file
+        demo = self._game.replay(path, seed=episode.seed)
+        if len(demo.actions) < episode.steps:
+            raise UserError(
+                f"{path}: has {len(demo.actions)} steps, not {episode.steps}; record the run again"
+            )
+        count = episode.steps
+        tick = window.start + np.arange(count)
+        pose = np.array([pose_of(told) for told in demo.telemetry[:count]], np.float32)
+        return Capture(
+            frames=list(demo.frames[:count]),
+            time_s=tick / self._game.fps,
+            tick=tick,
+            action=demo.actions[:count],
+            columns={"seed": np.full(count, episode.seed), "pose": pose},
+        )
+
+    def stop(self) -> None:
+        if self._game is not None:
+            self._game.close()
+            self._game = None
