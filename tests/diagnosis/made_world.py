@@ -64,7 +64,8 @@ def render(game):
     def run(points):
         for point in points:
             result = branch(game, point.seed, point.prefix, list(point.alternatives), every=point.every)
-            yield Rendered(result.start, tuple(future.frames for future in result.futures))
+            frames = tuple(future.frames for future in result.futures)
+            yield Rendered(result.start, frames, tuple(np.full((len(f), 5), np.nan, np.float32) for f in frames))
 
     return run
 

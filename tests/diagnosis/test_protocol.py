@@ -223,7 +223,8 @@ def test_a_game_that_no_longer_gives_the_recorded_frames_is_refused(sample, tmp_
 def test_a_future_that_ends_early_is_no_case_from_then_on(sample, tmp_path):
     def cut(points):
         for rendered in render(Plane())(points):
-            yield type(rendered)(rendered.start, (*rendered.futures[:7], rendered.futures[7][:2]))
+            futures, poses = ((*part[:7], part[7][:2]) for part in (rendered.futures, rendered.poses))
+            yield type(rendered)(rendered.start, futures, poses)
 
     futures = true_futures(sample, cut, tmp_path / "f.h5", seed=3)
     assert futures.valid[:, 7, :2].all() and not futures.valid[:, 7, 2:].any() and futures.valid[:, :7].all()

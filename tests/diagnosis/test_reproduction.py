@@ -42,6 +42,9 @@ def test_large_figures_are_compared_relatively():
 def test_a_missing_or_broken_file(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         read_expected(tmp_path / "none.json")
-    (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(UserError, match="not valid JSON"):
-        read_expected(tmp_path / "bad.json")
+    with pytest.raises(UserError, match="cannot be read"):
+        read_expected(tmp_path)
+    for text in ("{", "[" * 100_000, f"[1{'0' * 400}]"):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(UserError, match="not valid JSON"):
+            read_expected(tmp_path / "bad.json")

@@ -1,8 +1,10 @@
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from actswm import WorldModel
 from actswm.errors import UserError
@@ -64,3 +66,65 @@ def test_broken_folders_say_what_is_wrong(saved, tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(UserError, match=r"has no model\.safetensors"):
         WorldModel.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_neither_read_nor_written(saved, tmp_path, value):
+    model, folder = saved
+    state = load_file(folder / "model.safetensors")
+    state["predictor.positions"][0, 1] = value
+    save_file(state, folder / "model.safetensors")
+    with pytest.raises(UserError, match=r"model\.safetensors: 1 of \d+ values of predictor\.positions are not finite"):
+        WorldModel.from_pretrained(folder)
+    with torch.no_grad():
+        model.predictor.positions[0, 1] = value
+    with pytest.raises(UserError, match="not written: 1 of"):
+        model.save_pretrained(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_weights_too_large_for_half_precision_are_not_halved(saved, tmp_path):
+    model, _ = saved
+    with torch.no_grad():
+        model.predictor.positions[0, 1] = 1e5
+    with pytest.raises(UserError, match="too large for float16"):
+        model.save_pretrained(tmp_path / "half", half=True)
+    model.save_pretrained(tmp_path / "full")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "null", "[]", '"x"', "1e999", "[" * 100_000, '{"a":' * 100_000, '{"model": null}',
+        '{"model": {}, "control_names": 3, "provenance": {}}',
+    ],
+)  # fmt: skip
+def test_a_config_that_is_none_is_named(saved, text):
+    _, folder = saved
+    (folder / "config.json").write_text(text)
+    with pytest.raises(UserError, match=r"config\.json: "):
+        WorldModel.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("vocabulary", "${oc.env:HOME}"), ("latent_dim", 10**9), ("latent_dim", -1), ("latent_dim", 0),
+        ("frameskip", 0), ("image_size", "x"), ("conv", None), ("predictor", [1]),
+        ("latent_dim", 10**400), ("conv", {"channels": []}),
+    ],
+)  # fmt: skip
+def test_settings_that_make_no_model_are_named(saved, key, value):
+    _, folder = saved
+    content = json.loads((folder / "config.json").read_text())
+    content["model"][key] = value
+    (folder / "config.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"config\.json"):
+        WorldModel.from_pretrained(folder)
+
+
+def test_loading_does_not_wake_torchs_compiler(saved, tmp_path):
+    """It takes seconds, and leaves a folder behind."""
+    _, folder = saved
+    code = f"import sys; from actswm import WorldModel; WorldModel.from_pretrained({str(folder)!r})\n"
+    subprocess.run([sys.executable, "-c", f"{code}assert 'torch._dynamo' not in sys.modules"], check=True)

@@ -3,11 +3,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actswm.model import Context
+from actswm.errors import UserError
+from actswm.model import Context, WorldModel
 from actswm.model.rollout import Past
 
 from .naive import naive_rollout
-from .small_models import disturbed, random_context, small_config
+from .small_models import disturbed, random_context, sized_model, small_config
 
 SIZES = st.fixed_dictionaries(
     {
@@ -17,6 +18,8 @@ SIZES = st.fixed_dictionaries(
         "batch": st.integers(1, 3),
         "sequences": st.integers(1, 4),
         "encoding": st.sampled_from(["block", "sliding"]),
+        "window": st.sampled_from(["slide", "grow"]),
+        "residual": st.booleans(),
     }
 )
 
@@ -29,7 +32,7 @@ def relative(x: torch.Tensor, y: torch.Tensor) -> float:
 @given(SIZES)
 def test_engine_equals_recomputation(sizes):
     """Growing windows, sliding ones, and contexts longer than the window."""
-    model = disturbed(small_config(sizes["context"], encoding=sizes["encoding"]))
+    model = sized_model(sizes)
     context = random_context(model, sizes["batch"], sizes["frames"])
     actions = torch.rand(sizes["batch"], sizes["sequences"], sizes["horizon"], model.encoding.step_dim)
     with torch.no_grad():
@@ -39,7 +42,7 @@ def test_engine_equals_recomputation(sizes):
 @settings(max_examples=25)
 @given(SIZES)
 def test_gradients_equal_those_of_recomputation(sizes):
-    model = disturbed(small_config(sizes["context"], encoding=sizes["encoding"]))
+    model = sized_model(sizes)
     context = random_context(model, sizes["batch"], sizes["frames"])
     latents = context.latents.requires_grad_()
     actions = torch.rand(sizes["batch"], sizes["sequences"], sizes["horizon"], model.encoding.step_dim)
@@ -78,6 +81,31 @@ def test_the_paper_counts_78_tokens_a_candidate(monkeypatch):
         assert counted["shared"] == 12 * 31, "the windows of all steps, side by side"
         model.rollout(context, actions, past)
     assert counted["shared"] == 12 * 31, "a prepared past is computed once"
+
+
+def test_a_growing_window_computes_each_token_once(monkeypatch):
+    """H = 32, K = 12, 44 positions: 12 tokens a sequence, where a sliding window has 78."""
+    model = disturbed(small_config(32, {"window": "grow", "positions": 44}))
+    context = random_context(model, 1, 32)
+    block, counted = model.predictor.blocks[0], []
+    original = block.attention_input
+    monkeypatch.setattr(block, "attention_input", lambda x, m: counted.append(x.shape[1:3]) or original(x, m))
+    with torch.no_grad():
+        model.rollout(context, torch.rand(1, 5, 12, 56))
+    assert counted == [(1, 31), *[(5, 1)] * 12]
+
+
+def test_a_residual_model_begins_by_staying_where_it_is():
+    model = WorldModel(small_config(4, {"residual": True})).eval()
+    context = random_context(model, 2, 4)
+    with torch.no_grad():
+        assert torch.equal(model.predict(context.latents, torch.rand(2, 4, 56)), context.latents)
+
+
+@pytest.mark.parametrize("wrong", [{"window": "jump"}, {"positions": 9}, {"window": "grow", "positions": 4}])
+def test_wrong_windows_are_refused(wrong):
+    with pytest.raises(UserError, match="predictor"):
+        small_config(4, wrong)
 
 
 def test_a_context_must_fit_its_actions():

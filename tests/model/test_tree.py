@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from actswm.model.tree import PrefixTree
 
 from .naive import naive_rollout
-from .small_models import disturbed, random_context, small_config
+from .small_models import disturbed, random_context, sized_model, small_config
 from .test_rollout import relative
 
 SIZES = st.fixed_dictionaries(
@@ -19,6 +19,8 @@ SIZES = st.fixed_dictionaries(
         "sequences": st.integers(1, 12),
         "choices": st.integers(1, 4),
         "encoding": st.sampled_from(["block", "sliding"]),
+        "window": st.sampled_from(["slide", "grow"]),
+        "residual": st.booleans(),
         "seed": st.integers(0, 99),
     }
 )
@@ -27,7 +29,7 @@ SIZES = st.fixed_dictionaries(
 @settings(max_examples=60)
 @given(SIZES)
 def test_the_tree_equals_recomputation(sizes):
-    model = disturbed(small_config(sizes["context"], encoding=sizes["encoding"]))
+    model = sized_model(sizes)
     torch.manual_seed(sizes["seed"])
     context = random_context(model, 1, sizes["frames"])
     library = torch.rand(sizes["choices"], model.encoding.step_dim)
@@ -65,3 +67,17 @@ def test_a_shared_beginning_is_computed_once(monkeypatch):
     with torch.no_grad():
         model.rollout_tree(context, torch.rand(3, 56)[chosen], PrefixTree.of(chosen), past)
     assert counted == [1, 1 + 1, 1 + 1 + 3]
+
+
+def test_a_growing_window_computes_each_node_once(monkeypatch):
+    model = disturbed(small_config(3, {"window": "grow", "positions": 6}))
+    chosen = torch.tensor([[0, 1, 0], [0, 1, 1], [0, 2, 2]])
+    block, counted = model.predictor.blocks[0], []
+    original = block.attention_input
+    context = random_context(model, 1, 3)
+    past = model.prepare(context)
+    past.prepare(3)
+    monkeypatch.setattr(block, "attention_input", lambda x, m: counted.append(len(x)) or original(x, m))
+    with torch.no_grad():
+        model.rollout_tree(context, torch.rand(3, 56)[chosen], PrefixTree.of(chosen), past)
+    assert counted == [1, 2, 3]

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -5,16 +6,25 @@ import torch.nn.functional as F
 from actswm.errors import UserError
 from actswm.model import Context, WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
-from actswm.objective.objective import DynamicsConfig, HingeConfig, ReadoutLossConfig, SigregConfig
+from actswm.objective.objective import (
+    ContrastConfig,
+    DynamicsConfig,
+    HingeConfig,
+    ReadoutLossConfig,
+    SigregConfig,
+)
 
 from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, small_config
 
 
-def batch(frames: int, size: int = 4) -> Batch:
+def batch(frames: int, size: int = 4, place: int = 1) -> Batch:
     generator = torch.Generator().manual_seed(3)
     pixels = torch.randint(0, 255, (size, frames, 16, 16, 3), dtype=torch.uint8, generator=generator)
-    return Batch(pixels, torch.rand(size, frames - 1, 56, generator=generator).round())
+    actions = torch.rand(size, frames - 1, 56, generator=generator).round()
+    begin = torch.arange(size) % 4 + 40 * (torch.arange(size) // 4)  # four windows begin a raw step apart
+    rows = begin[:, None] + 4 * torch.arange(frames)
+    return Batch(pixels, actions, rows, place)
 
 
 def test_the_whole_objective_by_hand():
@@ -49,8 +59,8 @@ def test_the_whole_objective_by_hand():
 def test_what_changes_is_regularised_place_by_place(windows):
     """`dynamics` is SIGReg on latents from which the mean of each place's windows has been taken."""
     model = disturbed(small_config(4))
-    objective = Objective(ObjectiveConfig(horizon=3, dynamics=DynamicsConfig(0.4, 0.5, windows)))
-    shown = batch(7)
+    objective = Objective(ObjectiveConfig(horizon=3, dynamics=DynamicsConfig(0.4, 0.5)))
+    shown = batch(7, place=windows)
     found = objective(model, shown, torch.Generator().manual_seed(9))
     z = model.encode(shown.pixels)
     generator = torch.Generator().manual_seed(9)
@@ -84,6 +94,71 @@ def test_rollouts_may_be_joined_by_one_step_predictions_of_the_context():
     torch.testing.assert_close(found.terms["one_step"], expected)
     total = found.terms["prediction"] + 0.5 * expected + 0.09 * found.terms["sigreg"]
     torch.testing.assert_close(found.total, total)
+
+
+def test_contrast_by_hand():
+    """One step from every position and rollouts, each among all frames of the batch."""
+    model, windows = disturbed(small_config(4, {"window": "grow", "positions": 6, "residual": True})), batch(7)
+    config = ObjectiveConfig(
+        horizon=3,
+        prediction=0.3,
+        one_step=0.2,
+        contrast=ContrastConfig(0.6, temperature=0.4, near=1),
+        hinge=HingeConfig(0.0),
+        readout=ReadoutLossConfig(0.0),
+    )
+    found = Objective(config)(model, windows, torch.Generator().manual_seed(1))
+    z = model.encode(windows.pixels)
+    one_step = model.predict(z[:, :6], windows.actions)
+    rollout = naive_rollout(model, Context(z[:, :4], windows.actions[:, :3]), windows.actions[:, None, 3:])[:, 0]
+
+    def cross_entropy(predicted, first):
+        keys, rows = z.flatten(0, 1).detach().double().numpy(), windows.rows.flatten().numpy()
+        losses = []
+        for b in range(4):
+            for k, prediction in enumerate(predicted[b].detach().double().numpy()):
+                own = b * 7 + first + k
+                logits = -((prediction - keys) ** 2).mean(1) / 0.4
+                others = np.abs(rows - rows[own]) > 1
+                others[own] = True
+                losses.append(np.log(np.exp(logits[others]).sum()) - logits[own])
+        return np.mean(losses)
+
+    expected = {"contrast": cross_entropy(one_step, 1), "rollout_contrast": cross_entropy(rollout, 4)}
+    for name, value in expected.items():
+        assert found.terms[name].item() == pytest.approx(value, rel=1e-5)
+    squared = 0.2 * (one_step - z[:, 1:]).square().mean() + 0.3 * (rollout - z[:, 4:]).square().mean()
+    total = squared + 0.6 * sum(expected.values()) + 0.09 * found.terms["sigreg"]
+    torch.testing.assert_close(found.total, total.float())
+
+
+def test_rollouts_begin_when_they_are_due():
+    model, windows = disturbed(small_config(4)), batch(7)
+    objective = Objective(ObjectiveConfig(horizon=3, rollout_from=0.4, one_step=1.0))
+    before, after = (objective(model, windows, progress=progress).terms for progress in (0.39, 0.4))
+    assert set(before) == {"sigreg", "one_step"}
+    assert set(after) == {"sigreg", "one_step", "prediction", "hinge", "readout"}
+
+
+def test_a_fixed_encoder_stays_and_the_predictor_goes_on():
+    torch.manual_seed(0)
+    model, windows = WorldModel(small_config(4)).train(), batch(7, 8)
+    objective = Objective(ObjectiveConfig(horizon=3, fixed_from=0.5, fixed_weight=4.0, one_step=0.5))
+    parts = {"encoder": model.encoder, "projector": model.projector, "predictor": model.predictor}
+    for progress, moving in ((0.4, set(parts)), (0.5, {"predictor"})):
+        before = {name: [b.clone() for b in part.buffers()] for name, part in parts.items()}
+        model.zero_grad()
+        found = objective(model, windows, torch.Generator().manual_seed(1), progress)
+        found.total.backward()
+        assert {n for n, part in parts.items() if any(p.grad is not None for p in part.parameters())} == moving
+        same = all(map(torch.equal, before["projector"], model.projector.buffers()))
+        assert same == ("projector" not in moving), "running averages"
+        assert model.projector.training and model.encoder.training
+    terms = found.terms
+    total = 4 * terms["prediction"] + 2 * terms["one_step"] + 0.5 * terms["hinge"] + terms["readout"]
+    torch.testing.assert_close(found.total, total)
+    with torch.no_grad():
+        torch.testing.assert_close(found.latents, model.eval().encode(windows.pixels))
 
 
 def test_one_step_training_predicts_every_position():

@@ -1,5 +1,6 @@
 """Closed loop in the real engine: references, outcomes, resumption, an engine that dies."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -156,6 +157,25 @@ def test_a_given_reference_must_fit(tmp_path):
         load_reference(bad)
     with pytest.raises(UserError, match="has 20 starts, not 21"):
         evaluation(tmp_path, episodes=21)
+
+
+def test_damaged_references_are_refused(tmp_path):
+    good = {"clip": np.zeros((9, 8, 8, 3), np.uint8), "actions": np.zeros((2, 4, 14), np.float32)}
+    file = tmp_path / "clip.npz"
+    np.savez_compressed(file, **good)
+    data = file.read_bytes()
+    for at in range(40, len(data), 7):  # wherever a byte is wrong
+        file.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        with contextlib.suppress(UserError):
+            load_reference(file)
+    np.save(tmp_path / "plain.npy", good["clip"])
+    wrong = [{"clip": good["clip"].astype(float)}, {"actions": np.full((2, 4, 14), np.nan)}, {"clip": np.zeros(9)}]
+    for number, change in enumerate(wrong):
+        np.savez(tmp_path / f"{number}.npz", **{**good, **change})
+        with pytest.raises(UserError, match=rf"{number}.npz"):
+            load_reference(tmp_path / f"{number}.npz")
+    with pytest.raises(UserError, match="not a reference"):
+        load_reference(tmp_path / "plain.npy")
 
 
 def test_goals_go_by_time_and_hold_the_last():

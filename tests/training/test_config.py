@@ -39,6 +39,16 @@ def test_every_preset_loads_and_survives_yaml(preset):
         ("tiny/actswm", ["training.steps"], "not of the form"),
         ("tiny/actswm", ["model.encoder=resnet"], "use vit or conv"),
         ("tiny/actswm", ["objective.reduction=max"], "use mean or sum"),
+        ("tiny/actswm", ["training={steps:"], "cannot be read"),
+        ("tiny/actswm", ['training.steps="'], "cannot be read"),
+        ("tiny/actswm", ['"'], "not of the form"),
+        ("tiny/actswm", ["training..steps=1"], "not of the form"),
+        ("tiny/actswm", ["training[0]=1"], "not of the form"),
+        ("tiny/actswm", ["training=5"], "bad setting"),
+        ("tiny/actswm", ["training.steps=" + "[" * 5000], "cannot be read"),
+        ("tiny/actswm", ["training.steps={1: 2}"], "unknown setting|bad setting"),
+        ("tiny/actswm", ["training.mask=${oc.env:HOME}"], "write the value itself"),
+        ("tiny/actswm", ["objective.hinge.alternatives=[zero,'${training.mask}']"], "write the value itself"),
     ],
 )
 def test_mistakes_are_named(preset, overrides, message):

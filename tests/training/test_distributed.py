@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from actswm.model import WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
+from actswm.objective.objective import ContrastConfig
 
 from ..model.small_models import small_config
 
@@ -27,16 +28,17 @@ class _Step(torch.nn.Module):
         with torch.no_grad():
             for parameter in self.model.predictor.parameters():
                 parameter.add_(0.1 * torch.randn_like(parameter))
-        self.objective = Objective(ObjectiveConfig(horizon=3))
+        self.objective = Objective(ObjectiveConfig(horizon=3, one_step=0.5, contrast=ContrastConfig(1.0)))
 
-    def forward(self, pixels, actions):
-        return self.objective(self.model, Batch(pixels, actions), torch.Generator().manual_seed(1)).total
+    def forward(self, pixels, actions, rows):
+        return self.objective(self.model, Batch(pixels, actions, rows), torch.Generator().manual_seed(1)).total
 
 
 def _data():
     generator = torch.Generator().manual_seed(2)
     pixels = torch.randint(0, 255, (8, 7, 16, 16, 3), dtype=torch.uint8, generator=generator)
-    return pixels, torch.rand(8, 6, 56, generator=generator)
+    rows = (torch.arange(8) % 4 + 40 * (torch.arange(8) // 4))[:, None] + 4 * torch.arange(7)
+    return pixels, torch.rand(8, 6, 56, generator=generator), rows
 
 
 def _result(step, loss):
@@ -52,8 +54,7 @@ def _worker(rank: int, folder: str) -> None:
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     torch.set_num_threads(1)
     step = DistributedDataParallel(_Step().train())
-    pixels, actions = _data()
-    loss, gradients, buffers = _result(step, step(pixels[rank::2], actions[rank::2]))
+    loss, gradients, buffers = _result(step, step(*(part[rank::2] for part in _data())))
     dist.all_reduce(loss)
     if rank == 0:
         torch.save((loss / 2, gradients, buffers), f"{folder}/result.pt")

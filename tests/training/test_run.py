@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import lightning as L
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,7 @@ from actswm.errors import UserError
 from actswm.masks import apply_mask
 from actswm.training import load_config, train
 from actswm.training.module import TrainingModule, latent_health, learning_rate_factor
+from actswm.training.optimizer import make_optimizer
 from actswm.training.run import MODEL_FOLDER
 
 COMMAND = [sys.executable, "-m", "actswm", "train", "tiny/actswm", "training.threads=1", "--quiet"]
@@ -38,7 +40,7 @@ def logged_steps(folder):
 
 
 @pytest.mark.parametrize(
-    "variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm", "actswm-plus"]
+    "variant", ["lewm", "lewm-long", "lewm-rollout", "joint-readout", "actswm", "actswm-plus", "contrast"]
 )
 def test_every_variant_trains(square_file, tmp_path, variant):
     config = load_config(
@@ -148,7 +150,7 @@ def test_a_mask_is_painted_over_half_of_the_windows(monkeypatch):
     )
     pixels = torch.randint(0, 255, (4, 3, 32, 32, 3), dtype=torch.uint8)
     before = pixels.clone()
-    module.losses((pixels, torch.zeros(4, 2, 56)), step=0)
+    module.losses((pixels, torch.zeros(4, 2, 56), torch.zeros(4, 3, dtype=torch.long)), step=0)
     torch.testing.assert_close(seen[0][2:], before[2:])
     np.testing.assert_array_equal(seen[0][:2], apply_mask("mining", before[:2].numpy()))
     torch.testing.assert_close(pixels, before)
@@ -174,3 +176,39 @@ def test_the_working_directory_stays_clean(square_file, tmp_path):
         cwd=tmp_path, check=True, capture_output=True,
     )  # fmt: skip
     assert os.listdir(tmp_path) == ["run"]
+
+
+def test_muon_moves_matrices_by_orthogonal_steps_and_the_rest_as_adamw_does(square_file, tmp_path):
+    config = load_config("tiny/contrast", ["training.optimizer=muon", "training.muon_rate=0.5"])
+    config.training.weight_decay = 0.0
+    module = TrainingModule(config)
+    optimizer = make_optimizer(module, config.training)
+    matrix, vector = module.model.predictor.blocks[0].expand.weight, module.model.predictor.norm.bias
+    start = matrix.detach().clone(), vector.detach().clone()
+    for parameter in module.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    optimizer.step()
+    moved = torch.linalg.svdvals(matrix.detach() - start[0])
+    assert moved.min() > 0.3 * moved.max(), "Newton-Schulz is rough, but no direction is left behind"
+    adam = config.training.learning_rate * torch.sign(vector.grad)
+    torch.testing.assert_close(start[1] - vector.detach(), adam, rtol=1e-4, atol=1e-8)
+
+
+def test_a_resumed_muon_run_ends_with_the_same_weights(square_file, tmp_path):
+    overrides = ["training.optimizer=muon", "training.steps=14", "training.checkpoint_steps=6", "training.threads=1"]
+    config = load_config("tiny/contrast", overrides)
+
+    class Stop(Exception):
+        pass
+
+    class StopAt(L.Callback):
+        def on_train_batch_start(self, trainer, *rest):
+            if trainer.global_step == 9:
+                raise Stop
+
+    with pytest.raises(Stop):
+        train(config, square_file, tmp_path / "cut", callbacks=[StopAt()])
+    train(config, square_file, tmp_path / "cut", resume=True)
+    train(config, square_file, tmp_path / "whole")
+    cut, whole = weights(tmp_path / "cut"), weights(tmp_path / "whole")
+    assert all(torch.equal(cut[name], value) for name, value in whole.items())

@@ -6,7 +6,8 @@ latents, at step k:
 - F: how often the prediction under an alternative's actions is closer to the alternative's true latent than
   the prediction under the recorded actions is (ties count half);
 - skill: 1 - sum d^2(prediction, truth) / sum d^2(z_t, truth): 0 for copying the last context frame;
-- top-1: how often the true future nearest to a prediction, among the eight, is its own.
+- top-1: how often the true future nearest to a prediction, among the eight, is its own;
+- distance, angle, place: where the recorded frame nearest to a prediction was taken (see `poses`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..intervals import Estimate, bootstrap_ratio
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
+from .poses import PoseGallery
 
 TIE = 1e-5
 """Distances that differ by less than this share are equal: batched arithmetic is not exact."""
@@ -44,6 +46,26 @@ class FidelityStep:
     skill: Estimate
     top1: Estimate
     chance: float
+    distance: Spread
+    """Map units between the true pose and that of the recorded frame nearest to the prediction."""
+    angle: Spread
+    """Degrees between their headings."""
+    place: Estimate
+    """How often they are in the same room."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """NaN where nothing was measured."""
+
+    median: float
+    ninth: float
+    """Nine of ten are below."""
+
+    @staticmethod
+    def of(values: NDArray[np.float64]) -> Spread:
+        values = values[np.isfinite(values)]
+        return Spread(*np.quantile(values, (0.5, 0.9)).tolist()) if len(values) else Spread(np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -61,6 +83,9 @@ class Fidelity:
     copy_error: NDArray[np.float64]
     hit: NDArray[np.float64]
     chance: NDArray[np.float64]
+    distance: NDArray[np.float64]
+    angle: NDArray[np.float64]
+    room: NDArray[np.float64]
 
     def table(self) -> tuple[FidelityStep, ...]:
         rows: list[FidelityStep] = []
@@ -80,6 +105,7 @@ class Fidelity:
         skill = bootstrap_ratio(copy - error, copy, self.episode)
         top1 = bootstrap_ratio(*_sums(self.hit[:, asked]), self.episode)
         chance = bootstrap_ratio(*_sums(self.chance[:, asked]), self.episode)
+        place = bootstrap_ratio(*_sums(self.room[:, asked]), self.episode)
         return tuple(
             FidelityStep(
                 kind,
@@ -90,6 +116,9 @@ class Fidelity:
                 skill[k],
                 top1[k],
                 chance[k].mean,
+                Spread.of(self.distance[:, asked, k]),
+                Spread.of(self.angle[:, asked, k]),
+                place[k],
             )
             for k in range(self.closer.shape[2])
         )
@@ -105,6 +134,7 @@ def counterfactual_fidelity(
     model: WorldModel,
     futures: TrueFutures,
     batch: int = 16,
+    poses: PoseGallery | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Fidelity:
     """Roll every window out under its eight action sequences; `progress` hears the windows done."""
@@ -121,15 +151,14 @@ def counterfactual_fidelity(
         items = np.arange(index[0] * count, (index[-1] + 1) * count).tolist()
         truth = model.encode(frames.__getitems__(items)[0][:, 1:]).unflatten(0, (-1, count))
         looks = stored.__getitems__(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
-        parts.append(
-            _judge(
-                predicted.double(),
-                truth.double(),
-                context.latents[:, -1].double(),
-                _looks_same(looks),
-                futures.valid[index],
-            )
+        judged = _judge(
+            predicted.double(),
+            truth.double(),
+            context.latents[:, -1].double(),
+            _looks_same(looks),
+            futures.valid[index],
         )
+        parts.append((*judged, *_where(predicted, futures.pose[index], futures.sample.episode[index], poses)))
         progress(int(index[-1]) + 1)
     return Fidelity(futures.sample.episode, *(np.concatenate(part) for part in zip(*parts)))
 
@@ -157,6 +186,16 @@ def _judge(
         np.where(valid, hit, nothing),
         np.where(valid, alike, nothing),
     )
+
+
+def _where(
+    predicted: Tensor, true: NDArray[np.floating], episode: NDArray[np.int64], poses: PoseGallery | None
+) -> tuple[NDArray[np.float64], ...]:
+    """Distance, angle and room (B, 8, K); NaN where there is no gallery, or the future has ended."""
+    if poses is None:
+        return (np.full(true.shape[:3], np.nan),) * 3
+    errors = poses.errors(predicted, true, episode)
+    return errors.distance, errors.angle, np.where(np.isnan(errors.distance), np.nan, errors.room)
 
 
 def _looks_same(frames: NDArray[np.uint8]) -> NDArray[np.bool_]:

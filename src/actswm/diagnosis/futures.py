@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import ActionEncoding
-from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
+from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter, open_checked
 from ..data.loader import WindowDataset
+from ..data.siblings import actions_before
 from ..errors import UserError
-from ..game import Frame
+from ..game import POSE, Frame
 from .alternatives import KINDS, Habits, draw_alternatives
 from .sensitivity import effective_controls
 from .windows import WindowSample, partners
@@ -42,10 +43,11 @@ class Branching:
 
 @dataclass(frozen=True)
 class Rendered:
-    """The frame at the branching point, and the frames of each future (fewer where it ended early)."""
+    """The frame at the branching point, and the frames and poses (n, 5) of each future (fewer where it ended early)."""
 
     start: Frame
     futures: tuple[NDArray[np.uint8], ...]
+    poses: tuple[NDArray[np.float32], ...]
 
 
 Render = Callable[[Iterable[Branching]], Iterator[Rendered]]
@@ -54,16 +56,18 @@ Render = Callable[[Iterable[Branching]], Iterator[Rendered]]
 
 @dataclass(frozen=True)
 class TrueFutures:
-    """`raw` (N, 8, K * frameskip, A) actions and `valid` (N, 8, K) of N windows; frames stay in the file."""
+    """`raw` (N, 8, K * frameskip, A) actions, `valid` (N, 8, K) and poses (N, 8, K, 5) of N windows; frames stay in
+    the file."""
 
     path: Path
     sample: WindowSample
     raw: NDArray[np.float32]
     valid: NDArray[np.bool_]
+    pose: NDArray[np.float32]
 
     def frames(self, image_size: int | None = None) -> WindowDataset:
         """Item 8 w + i: the K + 1 frames of future i of window w, as a model of `image_size` sees them."""
-        with DatasetFile(self.path) as file:
+        with open_checked(self.path) as file:
             encoding = ActionEncoding(file.vocabulary, "block", 1)
             return WindowDataset(self.path, encoding, self.valid.shape[2] + 1, file.ep_offset, image_size)
 
@@ -86,7 +90,7 @@ def true_futures(
     if path.exists():
         _require_same(path, spec)
     points = branchings(sample, seed)
-    with DatasetWriter(path, spec) as writer, DatasetFile(sample.path) as file:
+    with DatasetWriter(path, spec) as writer, open_checked(sample.path) as file:
         first, skip = divmod(writer.num_episodes, len(KINDS))
         progress(first)
         if first < len(points):
@@ -96,21 +100,21 @@ def true_futures(
                     _append(writer, points[window], rendered, future, sample.horizon)
                 skip = 0
                 progress(window + 1)
-    with DatasetFile(path) as file:
+    with open_checked(path) as file:
         shape = (len(points), len(KINDS), sample.horizon + 1)
         raw = file.column("raw").reshape(*shape, sample.frameskip, -1)[:, :, :-1]
         valid = file.frame_valid.reshape(shape)[:, :, 1:]
-        return TrueFutures(path, sample, raw.reshape(*shape[:2], -1, raw.shape[-1]), valid)
+        pose = file.column("pose").reshape(*shape, len(POSE))[:, :, 1:]
+        return TrueFutures(path, sample, raw.reshape(*shape[:2], -1, raw.shape[-1]), valid, pose)
 
 
 def branchings(sample: WindowSample, seed: int) -> list[Branching]:
     """Where each window branches, and its eight action sequences: functions of the sample and the seed."""
     controls = effective_controls(sample)
-    with DatasetFile(sample.path) as file:
+    with open_checked(sample.path) as file:
         seeds = file.column("seed")
         habits = Habits.of(file.vocabulary, file.action)
         now = sample.starts + (sample.context - 1) * sample.frameskip
-        begin = file.ep_offset[file.episode_idx[now]]
         rng = np.random.default_rng((seed, 1))
         second = partners(file.episode_idx[now], rng)
         rows = sample.horizon * sample.frameskip
@@ -121,7 +125,7 @@ def branchings(sample: WindowSample, seed: int) -> list[Branching]:
             drawn = draw_alternatives(
                 recorded, others, controls, habits, np.random.default_rng((seed, 2, window))
             )
-            prefix = file.action[begin[window] : row]
+            prefix = actions_before(file, int(row))
             points.append(Branching(int(seeds[row]), prefix, drawn, sample.frameskip))
     return points
 
@@ -131,16 +135,19 @@ def _append(writer: DatasetWriter, point: Branching, rendered: Rendered, future:
     missing = horizon + 1 - len(frames)
     raw = point.alternatives[future].reshape(horizon, point.every, -1)
     raw = np.concatenate([raw, np.zeros_like(raw[:1])])
+    pose = np.full((horizon + 1, len(POSE)), np.nan, np.float32)
+    pose[1 : len(frames)] = rendered.poses[future]
     writer.append(
         np.concatenate([frames, np.repeat(frames[-1:], missing, 0)]),
         raw[:, 0],
         frame_valid=np.arange(horizon + 1) < len(frames),
         raw=raw,
+        pose=pose,
     )
 
 
 def _spec(sample: WindowSample, seed: int) -> DatasetSpec:
-    with DatasetFile(sample.path) as file:
+    with open_checked(sample.path) as file:
         return DatasetSpec(
             vocabulary=file.vocabulary,
             height=file.height,
@@ -148,12 +155,15 @@ def _spec(sample: WindowSample, seed: int) -> DatasetSpec:
             fps=file.fps / sample.frameskip,
             source=file.source,
             attributes=_attributes(sample, seed),
-            columns={"raw": Column("float32", (sample.frameskip, file.vocabulary.size))},
+            columns={
+                "raw": Column("float32", (sample.frameskip, file.vocabulary.size)),
+                "pose": Column("float32", (len(POSE),)),
+            },
         )
 
 
 def _attributes(sample: WindowSample, seed: int) -> dict[str, Any]:
-    with DatasetFile(sample.path) as file:
+    with open_checked(sample.path) as file:
         if "seed" not in file.extra_columns:
             raise UserError(
                 f"{file.path}: has no column 'seed', so its states cannot be reached again; "
@@ -171,11 +181,12 @@ def _attributes(sample: WindowSample, seed: int) -> dict[str, Any]:
         "frameskip": sample.frameskip,
         "seed": seed,
         "kinds": list(KINDS),
+        "pose": list(POSE),
     }
 
 
 def _require_same(path: Path, spec: DatasetSpec) -> None:
-    with DatasetFile(path) as file:
+    with open_checked(path, may_be_empty=True) as file:
         for name, value in spec.attributes.items():
             if name != "recording" and file.attributes.get(name) != value:
                 raise UserError(
@@ -189,7 +200,7 @@ def _require_recorded(file: DatasetFile, sample: WindowSample, window: int, rend
     now = sample.starts[window] + (sample.context - 1) * sample.frameskip
     rows = now + sample.frameskip * np.arange(sample.horizon + 1)
     frames = np.concatenate([rendered.start[None], rendered.futures[0]])
-    if not np.array_equal(frames, file.pixels[rows]):
+    if not np.array_equal(frames, file.frames(rows)):
         raise UserError(
             f"{file.path}: playing the actions before row {now} again does not give the recorded frames; "
             "was it recorded by another version of the engine?"

@@ -44,5 +44,11 @@ class Gallery:
 
     def nearest(self, latents: Tensor) -> NDArray[np.uint8]:
         """(n, D) -> the frame (n, h, w, 3) whose latent is nearest to each."""
-        index = torch.cdist(latents, self.latents).argmin(1).tolist()
-        return self.frames.__getitems__(index)[0][:, 0].numpy()
+        return self.frames.__getitems__(self.nearest_index(latents).tolist())[0][:, 0].numpy()
+
+    def nearest_index(self, latents: Tensor, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+        """(n, D) -> numbers of the nearest frames (n,), all or those `among` which to choose."""
+        distance = torch.cdist(latents, self.latents)
+        if among is not None:
+            distance[:, torch.from_numpy(~among)] = torch.inf
+        return distance.argmin(1).numpy()

@@ -31,11 +31,16 @@ class Difference:
 def read_expected(path: Path) -> Any:
     """A result as `--json` wrote it."""
     try:
-        return json.loads(path.read_text())
+        tree = json.loads(path.read_text())
+        for _ in _leaves(tree):  # every figure is a number that fits
+            pass
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; write one with --json") from None
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON ({error})") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError, OverflowError) as error:
+        raise UserError(f"{path}: not valid JSON of a result ({error})") from None
+    return tree
 
 
 def differences(expected: Any, measured: Any, tolerance: float) -> list[Difference]:

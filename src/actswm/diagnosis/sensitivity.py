@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..controls import ActionEncoding
-from ..data import DatasetFile
+from ..data import open_checked
 from ..intervals import Estimate, bootstrap_steps
 from ..model import WorldModel
 from .windows import WindowSample, encoded_cases
@@ -34,7 +34,7 @@ class ControlSensitivity:
 
 def effective_controls(sample: WindowSample) -> tuple[str, ...]:
     """The controls that do something in the recorded world, where its file tells; else all."""
-    with DatasetFile(sample.path) as file:
+    with open_checked(sample.path) as file:
         names = file.attributes.get("effective") or file.vocabulary.names
         return tuple(name for name in file.vocabulary.names if name in names)
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..data import DatasetFile
+from ..data import open_checked
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
@@ -69,7 +69,7 @@ def counterfactual_sheet(
     raw = futures.raw[window]
     predicted = model.rollout(context, torch.from_numpy(model.encoding.step_actions(raw))[None])[0]
     places = [step - 1 for step in steps]
-    with DatasetFile(futures.sample.path) as file:
+    with open_checked(futures.sample.path) as file:
         elsewhere = file.episode_idx != file.episode_idx[futures.sample.starts[window]]
         rows = np.flatnonzero(file.frame_valid & elsewhere)
     looks = Gallery.of(model, futures.sample.path, rows, gallery, seed, progress)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import WindowDataset
 from ..model import Context, WorldModel
 
@@ -84,8 +84,8 @@ def sample_windows(
 ) -> WindowSample:
     """Draw windows of a split without replacement; partners come from other episodes where there are several."""
     shape = WindowShape(context + horizon, frameskip)
-    with DatasetFile(path) as file:
-        episodes = split_episodes(file.num_episodes, split_seed).part(split)
+    with open_checked(path) as file:
+        episodes = split_file(file, split_seed).part(split)
         starts = starts_in(file, shape, episodes)
         rng = np.random.default_rng(seed)
         chosen = rng.choice(starts, min(count, len(starts)), replace=False)

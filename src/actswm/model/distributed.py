@@ -1,4 +1,4 @@
-"""The one collective that training needs: a mean over ranks that gradients pass through."""
+"""The collectives that training needs, as functions that gradients pass through."""
 
 from __future__ import annotations
 
@@ -34,3 +34,28 @@ def mean_over_ranks(value: Tensor) -> Tensor:
     if world_size() == 1:
         return value
     return _MeanOverRanks.apply(value)
+
+
+class _Gathered(torch.autograd.Function):
+    """The parts of all ranks, in their order. Each rank's part gets the sum of all ranks' gradients."""
+
+    @staticmethod
+    def forward(ctx, value: Tensor) -> Tensor:  # type: ignore[no-untyped-def, override]
+        parts = [torch.empty_like(value) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, value.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:  # type: ignore[no-untyped-def, override]
+        total = gradient.contiguous()
+        dist.all_reduce(total)
+        return total.chunk(dist.get_world_size())[dist.get_rank()]
+
+
+def gathered(value: Tensor) -> Tensor:
+    """The first axis (of equal length everywhere) of all ranks, one after another; the value itself in one process."""
+    return value if world_size() == 1 else _Gathered.apply(value)
+
+
+def rank() -> int:
+    return dist.get_rank() if world_size() > 1 else 0

@@ -16,17 +16,39 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..errors import UserError
+
 
 @dataclass
 class PredictorConfig:
-    """The paper's size. `context` is H, the number of positions."""
+    """The paper's size. `context` is H, the number of frames that a prediction is made from."""
 
     context: int = 32
+    window: str = "slide"
+    """`slide`: H positions, so that every step of a rollout moves all frames by one (LeWM, the paper). `grow`: more
+    positions than H. A rollout adds frames to its window and moves none, so what has been computed stays valid."""
+    positions: int = 0
+    """Of a growing window; where they end it slides. 0: twice the context."""
+    residual: bool = False
+    """Predict the change of the latent instead of the next latent. Not in the paper."""
     depth: int = 6
     heads: int = 16
     head_dim: int = 64
     mlp: int = 2048
     dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.window not in ("slide", "grow"):
+            raise UserError(f"unknown predictor.window {self.window!r}; use slide or grow")
+        if self.positions and (self.window == "slide" or self.positions <= self.context):
+            raise UserError(
+                f"predictor.positions={self.positions} is for window=grow, and more than the context {self.context}"
+            )
+
+    @property
+    def length(self) -> int:
+        """Frames that fit into the window."""
+        return self.context if self.window == "slide" else self.positions or 2 * self.context
 
 
 class KeysValues(NamedTuple):
@@ -160,7 +182,9 @@ class Predictor(nn.Module):
     def __init__(self, config: PredictorConfig, dim: int) -> None:
         super().__init__()
         self.context = config.context
-        self.positions = nn.Parameter(torch.randn(config.context, dim))
+        self.length = config.length
+        self.residual = config.residual
+        self.positions = nn.Parameter(torch.randn(config.length, dim))
         self._blocks = nn.ModuleList(Block(config, dim) for _ in range(config.depth))
         self.norm = nn.LayerNorm(dim)
 
@@ -179,6 +203,10 @@ class Predictor(nn.Module):
         for block, modulation in zip(self.blocks, self.modulations(features.unsqueeze(1))):
             x, _ = block(x, modulation)
         return self.norm(x).squeeze(1)
+
+    def following(self, latents: Tensor, projected: Tensor) -> Tensor:
+        """The next latents (..., D), from the present ones and the projected outputs."""
+        return latents + projected if self.residual else projected
 
 
 def _modulated_norm(x: Tensor, shift: Tensor, factor: Tensor) -> Tensor:

@@ -10,21 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
+from torch.overrides import TorchFunctionMode
 
 from .. import __version__
+from ..atomic import write_whole
 from ..errors import UserError
+from ..saved_models import CONFIG_FILE, WEIGHTS_FILE, locate, read_config
 from .config import ModelConfig
+from .settings import typed_settings
 from .world_model import WorldModel
 
-CONFIG_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
 CARD_FILE = "README.md"
-SHIPPED = Path(__file__).parents[1] / "weights"
-"""Weights that come with the package: <data>/<variant>."""
 
 
 def save_pretrained(
@@ -35,7 +33,6 @@ def save_pretrained(
 ) -> Path:
     """Write everything needed to use the weights. `provenance`: command, data, seed, steps, scores."""
     target = Path(directory)
-    target.mkdir(parents=True, exist_ok=True)
     content: dict[str, Any] = {
         "actswm_version": __version__,
         "model": asdict(model.config),
@@ -46,24 +43,11 @@ def save_pretrained(
         name: tensor.detach().to("cpu", dtype if tensor.is_floating_point() else None).contiguous()
         for name, tensor in model.state_dict().items()
     }
-    temporary = target / f".{WEIGHTS_FILE}.tmp"
-    save_file(state, temporary, metadata={"format": "pt"})
-    os.replace(temporary, target / WEIGHTS_FILE)
-    _write(target / CONFIG_FILE, json.dumps(content, indent=2) + "\n")
-    _write(target / CARD_FILE, model_card(model, content["provenance"]))
+    require_finite(state, f"{target}: not written")
+    write_whole(target / WEIGHTS_FILE, save(state, metadata={"format": "pt"}))
+    write_whole(target / CONFIG_FILE, json.dumps(content, indent=2) + "\n")
+    write_whole(target / CARD_FILE, model_card(model, content["provenance"]))
     return target
-
-
-def locate(model: str | os.PathLike[str]) -> Path:
-    """The folder that holds a model: the folder itself, a run's `model`, or shipped weights by name."""
-    folder = Path(model)
-    for candidate in (folder, folder / "model", SHIPPED / folder):
-        if (candidate / CONFIG_FILE).is_file():
-            return candidate
-    shipped = ", ".join(
-        sorted(str(path.parent.relative_to(SHIPPED)) for path in SHIPPED.glob(f"*/*/{CONFIG_FILE}"))
-    )
-    raise UserError(f"{folder}: not a saved model (no {CONFIG_FILE}), and not one that ships: {shipped}")
 
 
 def load_pretrained(directory: str | os.PathLike[str]) -> WorldModel:
@@ -71,37 +55,66 @@ def load_pretrained(directory: str | os.PathLike[str]) -> WorldModel:
     source = locate(directory)
     content = read_config(source)
     try:
-        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(ModelConfig), content["model"]))
-    except OmegaConfBaseException as error:
-        raise UserError(f"{source / CONFIG_FILE}: {str(error).splitlines()[0]}") from None
-    assert isinstance(config, ModelConfig)
+        config = typed_settings(ModelConfig, content["model"])
+    except UserError as error:
+        raise UserError(f"{source / CONFIG_FILE}: {error}") from None
+    try:
+        state = load_file(source / WEIGHTS_FILE)
+    except FileNotFoundError:
+        raise UserError(f"{source}: has no {WEIGHTS_FILE}") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{source / WEIGHTS_FILE}: cannot be read ({error}); copy it again") from None
+    _require_fit(config, state, source)
+    require_finite(state, str(source / WEIGHTS_FILE))
     model = WorldModel(config)
     if list(model.encoding.vocabulary.names) != content["control_names"]:
         raise UserError(
             f"{source / CONFIG_FILE}: its controls are not those of vocabulary {config.vocabulary!r}"
         )
-    try:
-        state = load_file(source / WEIGHTS_FILE)
-        model.load_state_dict({name: tensor.float() for name, tensor in state.items()})
-    except FileNotFoundError:
-        raise UserError(f"{source}: has no {WEIGHTS_FILE}") from None
-    except (SafetensorError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UserError(f"{source / WEIGHTS_FILE}: does not fit {CONFIG_FILE}: {reason}") from None
+    model.load_state_dict({name: tensor.float() for name, tensor in state.items()})
     return model.eval()
 
 
-def read_config(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """`config.json`: model, control names and provenance."""
-    path = locate(directory) / CONFIG_FILE
+def require_finite(state: Mapping[str, torch.Tensor], where: str) -> None:
+    """A model with one NaN predicts NaN everywhere, and every figure of it is nonsense."""
+    for name, tensor in state.items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            count = int((~torch.isfinite(tensor)).sum())
+            raise UserError(
+                f"{where}: {count} of {tensor.numel()} values of {name} are not finite (NaN, or too large for "
+                f"{str(tensor.dtype).removeprefix('torch.')}); train again from an earlier checkpoint"
+            )
+
+
+def _require_fit(config: ModelConfig, state: Mapping[str, torch.Tensor], source: Path) -> None:
+    """Compare shapes before anything is allocated: a damaged configuration may ask for any amount of memory."""
     try:
-        content = json.loads(path.read_text())
-    except ValueError as error:
-        raise UserError(f"{path}: not valid JSON ({error})") from None
-    for key in ("model", "control_names", "provenance"):
-        if key not in content:
-            raise UserError(f"{path}: has no {key!r}; it was not written by actswm")
-    return content
+        with _ShapesOnly():
+            expected = {name: tensor.shape for name, tensor in WorldModel(config).state_dict().items()}
+    except UserError as error:
+        raise UserError(f"{source / CONFIG_FILE}: {error}") from None
+    except Exception as error:  # whatever torch's layers say to sizes that are none
+        reason = " ".join(str(error).split())[:300]
+        raise UserError(f"{source / CONFIG_FILE}: makes no model ({reason})") from None
+    found = {name: tensor.shape for name, tensor in state.items()}
+    for name in [*expected, *found]:
+        if expected.get(name) != found.get(name):
+            held, wanted = (tuple(each[name]) if name in each else "absent" for each in (found, expected))
+            raise UserError(
+                f"{source / WEIGHTS_FILE}: does not fit {CONFIG_FILE}: {name} is {held}, not {wanted}"
+            )
+
+
+class _ShapesOnly(TorchFunctionMode):
+    """Inside, new parameters have shapes and no memory. (`torch.device("meta")` would load torch's compiler.)"""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in (torch.empty, torch.zeros, torch.ones, torch.randn):
+            return torch.empty(*args, **{**kwargs, "device": "meta"})
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def model_card(model: WorldModel, provenance: Mapping[str, Any]) -> str:
@@ -126,9 +139,3 @@ def model_card(model: WorldModel, provenance: Mapping[str, Any]) -> str:
         *(f"- {key}: `{json.dumps(value)}`" for key, value in provenance.items()),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text)
-    os.replace(temporary, path)

@@ -23,7 +23,7 @@ class Projector(nn.Module):
         return self.contract(F.gelu(self.norm(self.expand(x))))
 
     def statistics(self, x: Tensor) -> Statistics:
-        """What `apply` needs to treat later inputs as it would treat x."""
+        """What `apply_with` needs to treat later inputs as it would treat x."""
         return self.norm.statistics(self.expand(x))
 
     def apply_with(self, statistics: Statistics, x: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
 """The rollout engine: many action sequences from one context, each token computed as rarely as exactness allows.
 
 The predictor is causal and all sequences share their past. At step k the window holds the frames
-t+k-H .. t+k-1. Those before t carry recorded actions: their tokens are the same for every sequence and are
-computed once (S = 1). From frame t on actions differ: those k tokens are computed per sequence. With H = 32
-and K = 12 that makes 78 tokens a sequence instead of 384. In the last block only the newest token's query
-and MLP are needed, and of all others only keys and values.
+t+k-L .. t+k-1, where L is its length (H where it slides). Those before t carry recorded actions: their tokens
+are the same for every sequence and are computed once (S = 1). From frame t on actions differ: those k tokens
+are computed per sequence. With L = H = 32 and K = 12 that makes 78 tokens a sequence instead of 384, with
+L = 44 only 12. In the last block only the newest token's query and MLP are needed, and of all others only keys
+and values.
 
-While the window still grows (fewer than H frames so far) positions do not move, keys and values stay valid,
+While the window still grows (fewer than L frames so far) positions do not move, keys and values stay valid,
 and each step adds a single token. Once the window slides every token's position changes, so nothing may be
 kept from one step to the next; but the shared part of step k is the same whatever the actions, so a `Past`
 keeps it for all batches and iterations of a search.
@@ -51,7 +52,7 @@ class Past:
 
     def dropped(self, step: int) -> int:
         """Context frames that have left the window at a step (1-based)."""
-        return max(0, self.frames + step - 1 - self.predictor.context)
+        return max(0, self.frames + step - 1 - self.predictor.length)
 
     def prepare(self, horizon: int) -> None:
         """Compute the shared tokens of all windows up to `horizon`, unless that is done already."""
@@ -105,12 +106,12 @@ def roll_out(past: Past, features: Tensor, head: Head) -> Tensor:
             x = (latents[-1] + predictor.positions[position]).unsqueeze(2)
             first = step - 1
         else:  # the window slides: every token has a new position
-            first = max(0, step - predictor.context)
+            first = max(0, step - predictor.length)
             own = torch.stack(latents[first:], 2)
             x = own + predictor.positions[position + 1 - own.shape[2] : position + 1]
             cache = [None] * len(predictor.blocks)
         x, cache = _advance(predictor, x, [m.tokens(first, step) for m in modulations], shared, cache)
-        latents.append(head(predictor.norm(x)))
+        latents.append(predictor.following(latents[-1], head(predictor.norm(x))))
     return torch.stack(latents[1:], 2)
 
 

@@ -3,7 +3,8 @@
 Sequences over a small library of chunks begin alike. The predictor is causal, so the token of a step depends on
 nothing but the actions up to it: sequences with the same first j actions share their first j tokens, in every
 window. Here tokens are the nodes of the prefix tree, level by level, and a node attends to its ancestors and to the
-past that all share. The result is that of `rollout.roll_out`, exactly; it is for inference.
+past that all share; while the window grows, each node is computed once, when its level is the newest. The result is
+that of `rollout.roll_out`, exactly; it is for inference.
 """
 
 from __future__ import annotations
@@ -97,14 +98,21 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
         torch.stack(distinct).index_select(1, which) for distinct in predictor.modulations(features)
     ]
     latents = past.latents[0, :, -1].expand(len(tree.first[0]), -1)
+    last_block = len(predictor.blocks) - 1
+    inner = predictor.blocks[0].attention.out.in_features
+    # keys and values of all nodes so far, per block, while the window grows and no position moves
+    growing_steps = min(horizon, predictor.length - past.frames + 1)
+    kept = latents.new_empty(last_block + 1, starts[growing_steps], 2 * inner)
     predicted: list[Tensor] = []
     for step in range(1, horizon + 1):
-        top = max(0, step - predictor.context)  # the first level whose frame is still in the window
-        begin, end = starts[top], starts[step]
+        growing = past.dropped(step) == 0
+        top = max(0, step - predictor.length)  # the first level whose frame is still in the window
+        fresh = step - 1 if growing else top  # the first level whose tokens are computed
+        begin, end = starts[fresh], starts[step]
         newest = starts[step - 1] - begin
-        count = step - top
+        count = step - fresh
         last = past.frames + step - 2 - past.dropped(step)
-        widths = torch.tensor([len(level) for level in tree.first[top:step]])
+        widths = torch.tensor([len(level) for level in tree.first[fresh:step]])
         x = latents[begin:end] + predictor.positions[last + 1 - count : last + 1].repeat_interleave(widths, 0)
         shared = past.keys_values(step)
         window = _Window.of(tree, top, step - 1, shared[0].keys.shape[2] if shared else 0, x)
@@ -112,7 +120,11 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
             attention, past_of = block.attention, shared[number] if shared else None
             modulation = Modulation(*modulations[number][:, begin:end])
             entering = block.attention_input(x, modulation)
-            if number < len(predictor.blocks) - 1:
+            if growing:
+                query, own = attention.project(entering, 0, 3).split([inner, 2 * inner], -1)
+                kept[number, begin:end] = own
+                mixed = window.attend_newest(query, kept[number, :end], attention.heads, past_of)
+            elif number < last_block:
                 mixed = window.attend(attention.project(entering, 0, 3), attention.heads, past_of)
             else:  # from here on only the newest level is needed
                 query = attention.project(entering[newest:], 0, 1)
@@ -122,7 +134,7 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
                 x = x[newest:]
                 modulation = Modulation(*modulations[number][:, begin + newest : end])
             x = block.update(x, modulation, attention.out(mixed))
-        outcome = head(predictor.norm(x)[None])[0]
+        outcome = predictor.following(latents[starts[step - 1] : end], head(predictor.norm(x)[None])[0])
         predicted.append(outcome[tree.node[step - 1]])
         if step < horizon:
             latents = torch.cat([latents, outcome[tree.node[step - 1][tree.first[step]]]])

@@ -65,6 +65,9 @@ class WorldModel(nn.Module):
         self.action_encoder = ActionEncoder(config.action, self.encoding.input_dim, dim)
         self.predictor = Predictor(config.predictor, dim)
         self.prediction_projector = Projector(dim, config.projector_hidden, dim)
+        if config.predictor.residual:  # at first nothing changes, as with no action at all
+            nn.init.zeros_(self.prediction_projector.contract.weight)
+            nn.init.zeros_(self.prediction_projector.contract.bias)
         self.readout = ActionReadout(config.readout, dim, self.encoding.step_dim)
         self.register_buffer("action_scale", torch.ones(self.encoding.vocabulary.size))
         self.register_buffer("pixel_mean", 255 * torch.tensor(IMAGENET_MEAN).view(3, 1, 1), persistent=False)
@@ -97,14 +100,29 @@ class WorldModel(nn.Module):
     def dtype(self) -> torch.dtype:
         return self.predictor.positions.dtype
 
-    def encode(self, pixels: Tensor) -> Tensor:
-        """Frames (B, T, h, w, 3) uint8 -> latents z (B, T, D)."""
+    def encode(self, pixels: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Frames (B, T, h, w, 3) uint8 -> latents z (B, T, D). Of frames with the same `rows` (B, T) one is encoded."""
         size = self.config.image_size
         if pixels.shape[-3:] != (size, size, 3):
             raise UserError(f"the model takes {size} x {size} RGB frames, not {tuple(pixels.shape[-3:])}")
-        frames = pixels.flatten(0, 1).permute(0, 3, 1, 2)
-        frames = (frames.to(self.dtype) - self.pixel_mean) / self.pixel_std
-        return self.projector(self.encoder(frames)).unflatten(0, pixels.shape[:2])
+        frames, which = pixels.flatten(0, 1), None
+        if rows is not None:
+            distinct, which = torch.unique(rows, return_inverse=True)
+            numbers = torch.arange(rows.numel(), device=rows.device)
+            frames = frames[torch.empty_like(distinct).scatter_(0, which.flatten(), numbers)]
+        seen = self.encoder((frames.permute(0, 3, 1, 2).to(self.dtype) - self.pixel_mean) / self.pixel_std)
+        seen = seen if which is None else seen[which.flatten()]
+        return self.projector(seen).unflatten(0, pixels.shape[:2])
+
+    @torch.no_grad()
+    def encode_fixed(self, pixels: Tensor, rows: Tensor | None = None) -> Tensor:
+        """As `encode` in evaluation, also in training: nothing of the encoder moves, its running averages neither."""
+        was_training = self.projector.training
+        self.encoder.eval(), self.projector.eval()
+        try:
+            return self.encode(pixels, rows)
+        finally:
+            self.encoder.train(was_training), self.projector.train(was_training)
 
     def normalise(self, actions: Tensor) -> Tensor:
         """Step actions (..., A') with continuous controls in training standard deviations; no-op stays zero."""
@@ -119,11 +137,12 @@ class WorldModel(nn.Module):
         return self.action_encoder(torch.cat(blocks, -1))
 
     def predict(self, latents: Tensor, actions: Tensor) -> Tensor:
-        """Latents (B, T, D) and step actions (B, lead + T, A') -> next latents (B, T, D), T <= H.
+        """Latents (B, T, D) and step actions (B, lead + T, A') -> next latents (B, T, D), as long as the window.
 
         Entry i is the prediction of z_i+1 from frames and actions up to i (LeWM's one-step training).
         """
-        return self.prediction_projector(self.predictor(latents, self.features(actions)))
+        outputs = self.predictor(latents, self.features(actions))
+        return self.predictor.following(latents, self.prediction_projector(outputs))
 
     def prepare(self, context: Context) -> Past:
         """The work that all action sequences from a context share; pass it to `rollout` to do it once."""

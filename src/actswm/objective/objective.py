@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -9,8 +10,10 @@ from torch import Tensor, nn
 
 from ..errors import UserError
 from ..model import Context, WorldModel
+from ..model.distributed import gathered, rank
 from .action_readout import readout_loss
 from .alternatives import ALTERNATIVES, alternative
+from .contrast import contrast_loss
 from .prediction import prediction_loss
 from .separation import hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
@@ -52,6 +55,16 @@ class HingeConfig:
 
 
 @dataclass
+class ContrastConfig:
+    """Predictions have to pick their own frame among all frames of the batch. Not in the paper."""
+
+    weight: float = 0.0
+    temperature: float = 0.1
+    near: int = 1
+    """Frames at most so many raw steps from the right one do not count as wrong."""
+
+
+@dataclass
 class ReadoutLossConfig:
     weight: float = 1.0
     alpha_pred: float = 1.0
@@ -59,14 +72,10 @@ class ReadoutLossConfig:
 
 @dataclass
 class DynamicsConfig:
-    """SIGReg on what changes: latents minus their window's mean, divided by `scale`. Not in the paper."""
+    """SIGReg on what changes: latents minus their place's mean, divided by `scale`. Not in the paper."""
 
     weight: float = 0.0
     scale: float = 0.6
-    windows: int = 1
-    """Neighbouring windows that share one mean: they show the same place."""
-    reach: int = 100
-    """Raw steps between neighbours, at most."""
     later: float | None = None
     """Weight once the hinge has ended (`hinge.until`): details that nobody can predict may go then. None: the same."""
 
@@ -89,14 +98,24 @@ class ObjectiveConfig:
     rollout: bool = True
     """True: roll out `horizon` steps. False: LeWM's one-step loss at every context position."""
     horizon: int = 12
+    rollout_from: float = 0.0
+    """Share of the training after which rollouts begin: they teach little before one step ahead is learned."""
+    fixed_from: float = 1.0
+    """Share of the training after which the encoder stays as it is. Contrast shapes latents but leaves predictions far
+    from them; against latents that no longer move, squared error brings them home, and a step costs a third."""
+    fixed_weight: float = 1.0
+    """Factor of both squared errors from then on: latents that stay cannot shrink to please them."""
+    prediction: float = 1.0
+    """Weight of the squared error of rollouts, or of LeWM's one-step loss without them."""
     one_step: float = 0.0
-    """Weight of LeWM's one-step loss at every context position, beside the rollout. Not in the paper."""
+    """Weight of LeWM's one-step loss at every position of the window, beside the rollout. Not in the paper."""
     reduction: str = "mean"
     sigreg: SigregConfig = field(default_factory=SigregConfig)
     hinge: HingeConfig = field(default_factory=HingeConfig)
     readout: ReadoutLossConfig = field(default_factory=ReadoutLossConfig)
     dynamics: DynamicsConfig = field(default_factory=DynamicsConfig)
     temporal: TemporalConfig = field(default_factory=TemporalConfig)
+    contrast: ContrastConfig = field(default_factory=ContrastConfig)
 
     def __post_init__(self) -> None:
         if self.reduction not in ("mean", "sum"):
@@ -105,16 +124,16 @@ class ObjectiveConfig:
 
 @dataclass(frozen=True)
 class Batch:
-    """Windows of n frames: pixels (B, n, h, w, 3) uint8, step actions (B, lead + n - 1, A')."""
+    """Windows of n frames: pixels (B, n, h, w, 3) uint8, step actions (B, lead + n - 1, A').
+
+    `rows` (B, n) says where in the recording each frame is: those of one row are the same, and encoded once. Each
+    `place` windows that follow one another show the same place.
+    """
 
     pixels: Tensor
     actions: Tensor
-
-    def to(self, device: torch.device | str) -> Batch:
-        return Batch(self.pixels.to(device, non_blocking=True), self.actions.to(device, non_blocking=True))
-
-    def pin_memory(self) -> Batch:
-        return Batch(self.pixels.pin_memory(), self.actions.pin_memory())
+    rows: Tensor | None = None
+    place: int = 1
 
 
 @dataclass(frozen=True)
@@ -126,13 +145,17 @@ class Losses:
     latents: Tensor
 
 
+Contrast = Callable[..., Tensor]
+"""Predictions (B, k, D) -> their contrast with all frames of the batch."""
+
+
 class Objective(nn.Module):
     """L = L_pred + lambda_sig L_sig + lambda_hinge L_hinge + lambda_readout L_readout, and what we add to it."""
 
     def __init__(self, config: ObjectiveConfig) -> None:
         super().__init__()
         if not config.rollout:
-            lost = [name for name in ("hinge", "readout", "temporal") if getattr(config, name).weight]
+            lost = [name for name in ("hinge", "readout", "temporal", "contrast") if getattr(config, name).weight]
             lost += ["one_step"] if config.one_step else []
             if lost:
                 raise UserError(
@@ -155,26 +178,33 @@ class Objective(nn.Module):
     ) -> Losses:
         """`progress`: share of the training that is over."""
         config = self.config
-        latents = model.encode(batch.pixels)
-        terms = {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
+        fixed = progress >= config.fixed_from
+        latents = (model.encode_fixed if fixed else model.encode)(batch.pixels, batch.rows)
+        terms = {} if fixed else {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         dynamics_weight = config.dynamics.weight_at(hinge_ended=progress >= config.hinge.until)
-        if dynamics_weight:
-            places = latents.unflatten(0, (-1, config.dynamics.windows))
+        if dynamics_weight and not fixed:
+            places = latents.unflatten(0, (-1, batch.place))
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
-        if config.rollout:
-            terms |= self._rollout_terms(model, latents, batch.actions, generator, progress)
-        else:
+        contrast = self._contrast_with(latents, batch.rows) if config.contrast.weight else None
+        if not config.rollout:
             predicted = model.predict(latents[:, :-1], batch.actions)
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
+        elif config.one_step or contrast:
+            terms |= self._one_step_terms(model, latents, batch.actions, contrast)
+        if config.rollout and progress >= config.rollout_from:
+            terms |= self._rollout_terms(model, latents, batch, generator, progress, contrast)
+        squared = config.fixed_weight if fixed else 1.0
         weights = {
-            "prediction": 1.0,
-            "one_step": config.one_step,
+            "prediction": squared * config.prediction,
+            "one_step": squared * config.one_step,
             "sigreg": config.sigreg.weight,
             "hinge": config.hinge.weight,
             "readout": config.readout.weight,
             "dynamics": dynamics_weight,
             "temporal": config.temporal.weight,
+            "contrast": config.contrast.weight,
+            "rollout_contrast": config.contrast.weight,
         }
         total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()
         return Losses(total, terms, latents)
@@ -183,23 +213,23 @@ class Objective(nn.Module):
         self,
         model: WorldModel,
         latents: Tensor,
-        actions: Tensor,
+        batch: Batch,
         generator: torch.Generator | None,
         progress: float,
+        contrast: Contrast | None,
     ) -> dict[str, Tensor]:
         config = self.config
         horizon = config.horizon
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
-        past, future = actions[:, :-horizon], actions[:, -horizon:]
+        past, future = batch.actions[:, :-horizon], batch.actions[:, -horizon:]
         hinge = config.hinge.weight and progress < config.hinge.until
         names = config.hinge.alternatives if hinge else []
         sequences = [future, *(alternative(name, past, future, model.encoding, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
-        if config.one_step:
-            following = model.predict(latents[:, :now], actions[:, : past.shape[1] + 1])
-            terms["one_step"] = prediction_loss(following, latents[:, 1 : now + 1], config.reduction)
+        if contrast:
+            terms["rollout_contrast"] = contrast(recorded)
         if names:
             terms["hinge"] = self._hinge(rollouts, encoded)
         if config.readout.weight:
@@ -212,10 +242,40 @@ class Objective(nn.Module):
                 config.reduction,
             )
         if config.temporal.weight:
-            terms["temporal"] = temporal_loss(
-                recorded, latents, config.temporal.temperature, config.dynamics.windows
-            )
+            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature, batch.place)
         return terms
+
+    def _one_step_terms(
+        self, model: WorldModel, latents: Tensor, actions: Tensor, contrast: Contrast | None
+    ) -> dict[str, Tensor]:
+        """One step ahead from every position that the predictor has, so from contexts of every length."""
+        count = min(latents.shape[1] - 1, model.config.predictor.length)
+        predicted = model.predict(latents[:, :count], actions[:, : model.encoding.lead + count])
+        terms = {}
+        if self.config.one_step:
+            terms["one_step"] = prediction_loss(predicted, latents[:, 1 : count + 1], self.config.reduction)
+        if contrast:
+            terms["contrast"] = contrast(predicted, first=1)
+        return terms
+
+    def _contrast_with(self, latents: Tensor, rows: Tensor | None) -> Contrast:
+        """The contrast of this batch's predictions: with all its frames, those of other ranks included."""
+        if rows is None:
+            raise ValueError("contrast needs to know the rows of a batch")
+        config = self.config.contrast
+        keys, when = gathered(latents).flatten(0, 1), gathered(rows).flatten()
+        own = torch.arange(rows.numel(), device=rows.device).view_as(rows) + rank() * rows.numel()
+
+        def contrast(predicted: Tensor, first: int | None = None) -> Tensor:
+            """Predictions (B, k, D) of the window's frames from number `first` on; else of its last k."""
+            count, frames = predicted.shape[1], own.shape[1]
+            begin = frames - count if first is None else first
+            target = own[:, begin : begin + count]
+            return contrast_loss(
+                predicted.flatten(0, 1), target.flatten(), keys, when, config.temperature, config.near
+            )
+
+        return contrast
 
     def _hinge(self, rollouts: Tensor, encoded: Tensor) -> Tensor:
         """Averaged over the alternatives."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..atomic import write_whole
 from ..errors import UserError
 from ..game import Game
 from .film import Film
@@ -210,6 +210,4 @@ def _summarise(method: str, results: Sequence[EpisodeResult | None]) -> MethodRe
 
 
 def _write_json(path: Path, figures: Mapping[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(json.dumps(figures, indent=2) + "\n")
-    os.replace(temporary, path)
+    write_whole(path, json.dumps(figures, indent=2) + "\n")

@@ -17,6 +17,7 @@ from ..game import Frame
 from ..masks import apply_mask
 from ..model.history import History, encode_frames
 from .chunks import Library
+from .phase import Phase
 from .planner import Plan, Planner
 from .references import Reference, goals_at
 from .task import Expert, Info, PlanningTask, Start
@@ -100,6 +101,7 @@ class PlanningAgent:
     def __init__(self, planner: Planner, mask: str, reference: Reference) -> None:
         self._planner, self._mask = planner, mask
         self._latents = encode_frames(planner.model, apply_mask(mask, reference.frames))
+        self._phase = Phase(self._latents, planner.settings.phase)
         self._history = History(planner.model)
         self._plan: Plan | None = None
         self._step = 0
@@ -107,8 +109,10 @@ class PlanningAgent:
 
     def decide(self, frame: Frame, info: Info) -> Decision:
         self._history.observe(apply_mask(self._mask, frame))
-        goals = goals_at(self._latents, self._step, self._planner.settings.horizon)
-        plan = self._planner.plan(self._history.context(), goals, self._step, self._plan)
+        context = self._history.context()
+        reached = self._phase.after(context.latents[0, -1])
+        goals = goals_at(self._latents, reached, self._planner.settings.horizon)
+        plan = self._planner.plan(context, goals, self._step, self._plan)
         self._history.act(plan.raw[0])
         self._plan, self._left = plan, list(plan.raw[0])
         self._step += 1

@@ -17,6 +17,7 @@ from ..model.tree import PrefixTree
 from .cem import Cost, Found, SearchSettings, screened, search
 from .chunks import Library, space_of
 from .costs import COSTS
+from .phase import PHASES
 
 PRECISIONS = ("fp32", "bf16")
 SPARE = 1.5
@@ -32,6 +33,8 @@ class PlanSettings:
     """`categorical` or `library-init` (the paper's)."""
     cost: str = "tracking"
     """`tracking` (the paper's) or `final`."""
+    phase: str = "clock"
+    """How goals advance along the reference: by the `clock` (the paper's) or by `sight`."""
     horizon: int = 12
     candidates: int = 512
     iterations: int = 6
@@ -44,7 +47,7 @@ class PlanSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field, known in (("cost", COSTS), ("precision", PRECISIONS)):
+        for field, known in (("cost", COSTS), ("phase", PHASES), ("precision", PRECISIONS)):
             if getattr(self, field) not in known:
                 raise UserError(f"unknown {field} {getattr(self, field)!r}; known: {', '.join(known)}")
         if self.horizon < 1 or self.batch < 1:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..atomic import write_whole, written_whole
 from ..errors import UserError
 from ..game import Game
 from .task import PlanningTask, Start
@@ -77,18 +76,20 @@ def record_reference(
 
 
 def save_reference(path: Path, reference: Reference) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
+    with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, clip=reference.clip, actions=reference.actions)
-    os.replace(temporary, path)
 
 
 def load_reference(path: Path) -> Reference:
     try:
         with np.load(path, allow_pickle=False) as file:
             clip, actions = file["clip"], file["actions"]
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
+    except Exception as error:  # a damaged archive raises whatever its compression or numpy's header parser meets
         raise UserError(f"{path}: not a reference ({error}); remove it to have it recorded again") from None
+    if clip.dtype != np.uint8 or clip.shape[3:] != (3,) or actions.dtype.kind != "f":
+        raise UserError(f"{path}: frames are {clip.dtype} {clip.shape}, actions {actions.dtype}; remove the file")
+    if not np.isfinite(actions).all():
+        raise UserError(f"{path}: actions are not finite; remove the file")
     if actions.ndim != 3 or clip.ndim != 4 or len(clip) != actions.shape[0] * actions.shape[1] + 1:
         raise UserError(f"{path}: frames {clip.shape} do not fit actions {actions.shape}; remove the file")
     return Reference(clip, actions)
@@ -113,7 +114,4 @@ def write_filmstrip(path: Path, reference: Reference) -> None:
 
 
 def write_png(path: Path, image: NDArray[np.uint8]) -> None:
-    temporary = path.with_name(f".{path.stem}.tmp.png")
-    if not cv2.imwrite(str(temporary), cv2.cvtColor(image, cv2.COLOR_RGB2BGR)):
-        raise UserError(f"{path}: cannot be written")
-    os.replace(temporary, path)
+    write_whole(path, cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())

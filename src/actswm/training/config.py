@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from importlib import resources
 from typing import Any
 
 import yaml
@@ -14,7 +13,21 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UserError
 from ..model import ModelConfig
+from ..model.settings import typed_settings
 from ..objective import ObjectiveConfig
+from ..presets import preset_texts
+
+
+@dataclass
+class PlaceConfig:
+    """A batch holds groups of neighbouring windows, each of one place. The paper's: single windows."""
+
+    windows: int = 1
+    """Windows of a place; they follow one another in the batch."""
+    reach: int = 100
+    """Raw steps between the first of them and the others, at most."""
+    siblings: float = 0.5
+    """Share of places that are forks with their siblings, in files that have them (`actswm record --branches`)."""
 
 
 @dataclass
@@ -23,6 +36,10 @@ class TrainingConfig:
 
     steps: int = 100_000
     batch: int = 32
+    place: PlaceConfig = field(default_factory=PlaceConfig)
+    optimizer: str = "adamw"
+    """`adamw`, or `muon`: matrices move by orthogonalised momentum at `muon_rate`, all else by AdamW."""
+    muon_rate: float = 0.02
     learning_rate: float = 1e-4
     weight_decay: float = 1e-3
     warmup: float = 0.01
@@ -51,6 +68,10 @@ class TrainingConfig:
     wandb_project: str = ""
     """Log to Weights & Biases under this project (needs the `wandb` extra)."""
 
+    def __post_init__(self) -> None:
+        if self.optimizer not in ("adamw", "muon"):
+            raise UserError(f"unknown training.optimizer {self.optimizer!r}; use adamw or muon")
+
 
 @dataclass
 class Config:
@@ -59,62 +80,46 @@ class Config:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
 
-def preset_names() -> list[str]:
-    """All `<size>/<variant>`."""
-    return [f"{size}/{variant}" for size in _stems("size") for variant in _stems("variant")]
-
-
 def load_config(preset: str, overrides: Sequence[str] = ()) -> Config:
     """Size, then variant, then `section.key=value` overrides, each checked against the dataclasses."""
-    if preset not in preset_names():
-        near = difflib.get_close_matches(preset, preset_names(), 1, 0.3)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UserError(f"unknown preset {preset!r}{hint} Known: {', '.join(preset_names())}")
-    size, variant = preset.split("/")
-    merged = OmegaConf.structured(Config)
-    for layer in (_read("size", size), _read("variant", variant), _parse(overrides)):
+    layers = (*(yaml.safe_load(text) or {} for text in preset_texts(preset)), _parse(overrides))
+    for layer in layers:
         _require_known(layer)
-        try:
-            merged = OmegaConf.merge(merged, layer)
-        except OmegaConfBaseException as error:
-            raise UserError(f"bad setting: {str(error).splitlines()[0]}") from None
-    return _as_object(merged)
+    return typed_settings(Config, *layers)
 
 
 def config_from_yaml(text: str) -> Config:
-    """A configuration as `config_to_yaml` wrote it."""
-    layer = yaml.safe_load(text)
+    """A configuration as `config_to_yaml` wrote it, or an earlier version of it."""
+    try:
+        layer = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(layer, dict):
+        raise UserError("not a configuration: it has no settings")
+    dynamics = (layer.get("objective") or {}).get("dynamics")
+    if isinstance(dynamics, dict):  # until version 0.1 places belonged to it
+        former = {key: dynamics.pop(key) for key in ("windows", "reach") if key in dynamics}
+        layer["training"] = {**(layer.get("training") or {}), **({"place": former} if former else {})}
     _require_known(layer)
-    return _as_object(OmegaConf.merge(OmegaConf.structured(Config), layer))
+    return typed_settings(Config, layer)
 
 
 def config_to_yaml(config: Config) -> str:
     return OmegaConf.to_yaml(OmegaConf.structured(config))
 
 
-def _as_object(merged: Any) -> Config:
-    config = OmegaConf.to_object(merged)
-    assert isinstance(config, Config)
-    return config
-
-
-def _stems(kind: str) -> list[str]:
-    folder = resources.files("actswm") / "presets" / kind
-    return sorted(
-        entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")
-    )
-
-
-def _read(kind: str, name: str) -> dict[str, Any]:
-    text = (resources.files("actswm") / "presets" / kind / f"{name}.yaml").read_text()
-    return yaml.safe_load(text) or {}
-
-
 def _parse(overrides: Sequence[str]) -> dict[str, Any]:
+    parsed: Any = OmegaConf.create()
     for override in overrides:
-        if "=" not in override or override.startswith("="):
+        name, equals, _ = override.partition("=")
+        if not equals or not all(part.isidentifier() for part in name.split(".")):
             raise UserError(f"override {override!r} is not of the form section.key=value")
-    return OmegaConf.to_container(OmegaConf.from_dotlist(list(overrides)))  # type: ignore[return-value]
+        try:
+            parsed = OmegaConf.merge(parsed, OmegaConf.from_dotlist([override]))
+        except (yaml.YAMLError, OmegaConfBaseException, ValueError, TypeError, RecursionError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise UserError(f"override {override!r} cannot be read ({reason})") from None
+    return OmegaConf.to_container(parsed)  # type: ignore[return-value]
 
 
 def _require_known(layer: Any) -> None:

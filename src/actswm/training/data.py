@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import lightning as L
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.utils.data import DataLoader
 
-from ..data import DatasetFile, WindowShape, split_episodes, starts_in
-from ..data.loader import PlaceSampler, StepSampler, WindowDataset, window_loader
+from ..controls import ActionEncoding
+from ..data import WindowShape, open_checked, split_file, starts_in
+from ..data.loader import PlaceSampler, SideBySide, StepSampler, WindowDataset, window_loader
+from ..data.siblings import first_shown
 from ..errors import UserError
 from .config import Config
+
+
+class TrainingWindows(WindowDataset):
+    """Windows that also say where in the recording their frames were shown first: rows (B, n).
+
+    `place` (N,) is the same for windows that can be neighbours: those of an episode, and those of a fork's siblings.
+    `siblings` (N,) tells which are the latter: windows whose first frame another episode has shown.
+    """
+
+    def __init__(self, path: Path, encoding: ActionEncoding, steps: int, starts: NDArray, image_size: int) -> None:
+        super().__init__(path, encoding, steps, starts, image_size)
+        with open_checked(path) as file:
+            self._shown = first_shown(file)
+        self.siblings = self._shown[self.starts] != self.starts
+        key = np.where(self.siblings, self._shown[self.starts], self.episode_start)
+        new = np.flatnonzero((key[1:] != key[:-1]) | (self.siblings[1:] != self.siblings[:-1])) + 1
+        self.place = np.searchsorted(new, np.arange(len(key)), "right")
+
+    def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, ...]:  # type: ignore[override]
+        rows = self.starts[np.asarray(indices), None] + self.encoding.frameskip * np.arange(self.steps)
+        return *super().__getitems__(indices), torch.from_numpy(self._shown[rows])
 
 
 class WindowData(L.LightningDataModule):
@@ -24,15 +50,15 @@ class WindowData(L.LightningDataModule):
         self.start = start
         model = config.model
         shape = WindowShape(frames, model.frameskip, config.training.validity)  # type: ignore[arg-type]
-        with DatasetFile(path) as file:
-            split = split_episodes(file.num_episodes)  # the same for every seed: test episodes stay unseen
+        with open_checked(path) as file:
+            split = split_file(file)  # the same for every seed: test episodes stay unseen
             if len(split.validation) == 0:
                 raise UserError(
                     f"{path}: has {file.num_episodes} episodes; at least 3 are needed to hold some out"
                 )
             starts = starts_in(file, shape, split.train), starts_in(file, shape, split.validation)
         self.training, self.validation = (
-            WindowDataset(path, model.action_encoding, frames, part, model.image_size) for part in starts
+            TrainingWindows(path, model.action_encoding, frames, part, model.image_size) for part in starts
         )
 
     def train_dataloader(self) -> DataLoader:
@@ -45,16 +71,22 @@ class WindowData(L.LightningDataModule):
         steps = max(1, min(training.validation_windows, len(self.validation)) // training.batch)
         return window_loader(self.validation, self._batches(self.validation, steps, seed=0, start=0))
 
-    def _batches(self, windows: WindowDataset, steps: int, seed: int, start: int) -> PlaceSampler:
-        dynamics = self.config.objective.dynamics
-        places, rest = divmod(self.config.training.batch, dynamics.windows)
+    def _batches(self, windows: TrainingWindows, steps: int, seed: int, start: int) -> SideBySide:
+        place = self.config.training.place
+        places, rest = divmod(self.config.training.batch, place.windows)
         if rest:
             raise UserError(
                 f"training.batch {self.config.training.batch} is no multiple of "
-                f"objective.dynamics.windows {dynamics.windows}"
+                f"training.place.windows {place.windows}"
             )
-        anchors = StepSampler(len(windows), places, steps, seed, start, *self._rank())
-        return PlaceSampler(anchors, dynamics.windows, dynamics.reach, windows.episode_start)
+        forks = round(places * place.siblings) if windows.siblings.any() else 0
+        parts = []
+        for count, forking in ((places - forks, False), (forks, True)):
+            if count:
+                among = np.flatnonzero(windows.siblings == forking)
+                anchors = StepSampler(len(among), count, steps, seed, start, *self._rank())
+                parts.append(PlaceSampler(anchors, place.windows, place.reach, windows.place, among, forking))
+        return SideBySide(*parts)
 
     def _rank(self) -> tuple[int, int]:
         return (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

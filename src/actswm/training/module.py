@@ -1,4 +1,4 @@
-"""The Lightning module: one objective on one world model, AdamW with warm-up and cosine decay."""
+"""The Lightning module: one objective on one world model, with warm-up and cosine decay."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..masks import apply_mask
 from ..model import WorldModel
 from ..objective import Batch, Losses, Objective
 from .config import Config
+from .optimizer import make_optimizer
 
 
 class TrainingModule(L.LightningModule):
@@ -27,18 +28,18 @@ class TrainingModule(L.LightningModule):
         self.model = WorldModel(config.model)
         self.objective = Objective(config.objective)
 
-    def losses(self, batch: tuple[Tensor, Tensor], step: int) -> Losses:
-        pixels, actions = batch
+    def losses(self, batch: tuple[Tensor, Tensor, Tensor], step: int) -> Losses:
+        pixels, actions, rows = batch
         if self.config.training.mask != "none":
             pixels, half = pixels.clone(), len(pixels) // 2  # neighbours stay alike
             painted = apply_mask(self.config.training.mask, pixels[:half].numpy(force=True))
             pixels[:half] = torch.from_numpy(painted).to(pixels.device)
+            rows = torch.cat([-1 - rows[:half], rows[half:]])  # painted they are other frames
         generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
-        return self.objective(
-            self.model, Batch(pixels, actions), generator, step / self.config.training.steps
-        )
+        windows = Batch(pixels, actions, rows, self.config.training.place.windows)
+        return self.objective(self.model, windows, generator, step / self.config.training.steps)
 
-    def training_step(self, batch: tuple[Tensor, Tensor], batch_idx: int) -> Tensor:
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))
         losses = self.losses(batch, self.global_step)
         if not torch.isfinite(losses.total):
@@ -50,16 +51,13 @@ class TrainingModule(L.LightningModule):
         self.log("loss", losses.total.detach(), prog_bar=True)
         for name, value in losses.terms.items():
             self.log(name, value.detach(), prog_bar=True)
-        if self.global_step % self.config.training.log_every == 0:
+        if (self.global_step + 1) % self.config.training.log_every == 0:  # the steps that Lightning writes down
             self.log_dict(latent_health(losses.latents.detach()), prog_bar=True)
         return losses.total
 
     def configure_optimizers(self) -> Any:
         training = self.config.training
-        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(
-            parameters, lr=training.learning_rate, weight_decay=training.weight_decay
-        )
+        optimizer = make_optimizer(self, training)
         warmup = max(1, round(training.warmup * training.steps))
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: learning_rate_factor(step, warmup, training.steps)

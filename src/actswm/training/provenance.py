@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..data import DatasetFile
+from ..data import open_checked
 
 
 def provenance(
@@ -20,12 +20,14 @@ def provenance(
     seconds: float,
 ) -> dict[str, Any]:
     """`revision`: the commit at which the run began (it may have moved on since)."""
-    with DatasetFile(data) as file:
+    with open_checked(data) as file:
         source = {
             "file": data.name,
             "source": file.source,
             "frames": file.num_frames,
             "episodes": file.num_episodes,
+            "fps": file.fps,
+            "frame_size": [file.height, file.width],
             "attributes": file.attributes,
         }
     return {

@@ -9,18 +9,22 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import lightning as L
 import torch
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
 
+from ..atomic import write_whole
 from ..errors import UserError
 from ..model import WorldModel
+from ..model.pretrained import require_finite
 from ..origin import commit
-from .checkpoints import LAST, ClockCheckpoint
+from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
+from .interruption import Interruption
 from .metrics_log import metrics_log
 from .module import TrainingModule
 from .provenance import provenance
@@ -64,22 +68,26 @@ def train(
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
     module = TrainingModule(config)
-    start = 0
-    if checkpoint:
-        start = int(torch.load(checkpoint, map_location="cpu", weights_only=True)["global_step"])
+    saved = read_checkpoint(checkpoint) if checkpoint else None
+    start = int(saved["global_step"]) if saved else 0
+    if saved:
+        _require_this_model(module, saved, folder / LAST)
     windows = WindowData(config, data, module.objective.frames(config.model.predictor.context), start)
     if config.training.start_from:
         _start_from(module.model, config.training.start_from)
     else:
         module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
     callbacks = list(callbacks)
-    clock = ClockCheckpoint(folder, config.training.checkpoint_minutes, config.training.checkpoint_steps)
+    interruption = Interruption()
+    clock = ClockCheckpoint(
+        folder, config.training.checkpoint_minutes, config.training.checkpoint_steps, interruption
+    )
     validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
         default_root_dir=folder,
         accelerator="auto",
         devices=config.training.devices,
-        strategy="ddp" if config.training.devices > 1 else "auto",
+        strategy=_strategy(config),
         use_distributed_sampler=False,
         max_steps=config.training.steps,
         max_epochs=-1,
@@ -94,19 +102,19 @@ def train(
         callbacks=[clock, validation, *callbacks],
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG_FILE).write_text(config_to_yaml(config))
+    write_whole(folder / CONFIG_FILE, config_to_yaml(config))
     revision = commit()
     if start < config.training.steps:
         try:
-            trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
-        except SystemExit:  # Lightning's answer to Ctrl+C, after its callbacks have saved
+            with interruption:
+                trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
+        except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
     else:
-        saved = torch.load(folder / LAST, map_location="cpu", weights_only=True)
-        module.load_state_dict(saved["state_dict"])
+        assert saved is not None
         clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))
     seconds = clock.seconds
-    validation.latest = validation.latest or validation.measure(module)
+    validation.latest = validation.latest or validation.measure(module, config.training.steps)
     module.model.eval()
     if trainer.is_global_zero:
         module.model.save_pretrained(
@@ -139,10 +147,31 @@ def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     if saved.exists() and not launched_by_rank_zero:
         if not resume:
             raise UserError(f"{folder}: holds a run already; add --resume to go on, or choose another --out")
-        if config_from_yaml(saved.read_text()) != config:
+        if _saved_config(saved) != config:
             raise UserError(f"{saved}: is not this configuration; resume with the same preset and overrides")
     checkpoint = folder / LAST
     return checkpoint if checkpoint.exists() else None
+
+
+def _strategy(config: Config) -> str:
+    if config.training.devices == 1:
+        return "auto"
+    return "ddp" if config.objective.fixed_from >= 1 else "ddp_find_unused_parameters_true"
+
+
+def _saved_config(path: Path) -> Config:
+    try:
+        return config_from_yaml(path.read_text())
+    except (UserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: damaged: {error}; remove it to go on with the given settings") from None
+
+
+def _require_this_model(module: TrainingModule, saved: dict[str, Any], path: Path) -> None:
+    require_finite(saved["state_dict"], str(path))
+    try:
+        module.load_state_dict(saved["state_dict"])
+    except RuntimeError:
+        raise UserError(f"{path}: is of another model; resume with the same preset and overrides") from None
 
 
 def _precision(name: str) -> str:

@@ -31,12 +31,13 @@ class Validation(L.Callback):
         step = trainer.global_step
         last = step == module.config.training.steps
         if last or (self.every and step % self.every == 0):
-            self.latest = self.measure(module)
+            self.latest = self.measure(module, step)
             for logger in trainer.loggers:
                 logger.log_metrics({f"val/{name}": value for name, value in self.latest.items()}, step)
 
     @torch.no_grad()
-    def measure(self, module: TrainingModule) -> dict[str, float]:
+    def measure(self, module: TrainingModule, step: int) -> dict[str, float]:
+        """The losses as they are weighted at `step`."""
         model = module.model
         was_training = model.training
         model.eval()
@@ -45,7 +46,7 @@ class Validation(L.Callback):
             batches = 0
             for batch in self.windows.validation_loader():
                 batch = tuple(tensor.to(module.device) for tensor in batch)
-                losses = module.losses(batch, step=0)
+                losses = module.losses(batch, step)
                 for name, value in {"loss": losses.total, **losses.terms}.items():
                     totals[name] = totals.get(name, 0.0) + float(value)
                 batches += 1

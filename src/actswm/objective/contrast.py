@@ -1,0 +1,28 @@
+"""InfoNCE over the whole batch: which of all these frames does a prediction show?
+
+Frames of other places keep the place in the latent, frames of the same place make it precise, and predicting the right
+one of those takes the actions. Nothing is asked of a scale, so squared error has to stand beside it.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+NEVER = -1e4
+
+
+def contrast_loss(
+    predicted: Tensor, target: Tensor, keys: Tensor, rows: Tensor, temperature: float, near: int
+) -> Tensor:
+    """Predictions (N, D), each of the frame number `target` (N,) among the encoded `keys` (M, D): cross-entropy.
+
+    Logits are -||zhat - z||^2 / (D * temperature): distances, because planners measure distances. `rows` (M,) say
+    when each frame was: those at most `near` raw steps from the right one look like it, and do not count as wrong.
+    """
+    squared = predicted.square().sum(1, keepdim=True) - 2 * predicted @ keys.T + keys.square().sum(1)
+    logits = -squared / (keys.shape[1] * temperature)
+    alike = (rows[target][:, None] - rows).abs() <= near
+    alike[torch.arange(len(target), device=target.device), target] = False
+    return F.cross_entropy(logits.masked_fill(alike, NEVER), target)
