@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install test demo docs lint games bench clean
+.PHONY: install locked test faults demo docs lint games bench clean
 
 install: $(STAMP)
 
@@ -13,10 +13,21 @@ $(STAMP): pyproject.toml constraints.txt tests/peers.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/peers.txt
 	touch $(STAMP)
 
+# Exactly the environment that the project is tested in, hashes checked (Linux on x86-64, CPython 3.11); CI uses it.
+locked:
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $(STAMP)
+
 test: install
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Thousands of damaged inputs, kills, full disks (docs/reliability.md); some minutes of them are part of `test`.
+faults: install
+	$(BIN)/python -m tests.faults --json build/faults.json
 
 # A world model that ignores its actions beside one that obeys: records, trains, diagnoses, plans, reports.
 demo: install

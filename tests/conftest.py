@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import settings
 from actswm.controls import KEYS14
 from actswm.data import Column, DatasetSpec, DatasetWriter
 
+# A shell starts its background jobs with Ctrl+C ignored, and so would be all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
 settings.register_profile("actswm", deadline=None)  # shared machines are slow at odd moments
 settings.load_profile("actswm")

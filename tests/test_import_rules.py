@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "actswm"
-FREE = {"errors", "controls", "game", "executor", "intervals", "masks", "origin"}
+FREE = {
+    *("errors", "atomic", "processes", "controls", "game", "executor", "intervals", "masks", "origin"),
+    *("presets", "saved_models"),
+}
 """Modules that everybody may use."""
 ALLOWED = {
     "formats": set(),
@@ -28,7 +31,11 @@ ALLOWED = {
 WITHOUT_TORCH = (
     "controls",
     "game",
+    "atomic",
+    "processes",
     "executor",
+    "presets",
+    "saved_models",
     "formats",
     "data",
     "games",

@@ -15,6 +15,8 @@ from .controls import Vocabulary
 
 Frame = NDArray[np.uint8]
 """RGB, (height, width, 3)."""
+POSE = ("x", "y", "z", "yaw", "pitch")
+"""The telemetry that is stored with each frame, as far as the game tells it (else NaN)."""
 
 
 @runtime_checkable

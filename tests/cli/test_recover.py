@@ -10,7 +10,7 @@ from actswm.cli.main import app
 from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.formats.owamcap import OwamcapWriter
-from actswm.model.pretrained import SHIPPED
+from actswm.saved_models import SHIPPED
 
 from ..model.small_models import disturbed, small_config
 
@@ -62,16 +62,14 @@ def test_recover_with_every_row_of_the_table(tmp_path, checkpoint, square_file):
 
 
 def test_the_oracle_is_marked(checkpoint, square_file):
-    done = run(*quick(checkpoint, square_file), *SEARCH, "--gt-dist")
+    done = run(*quick(checkpoint, square_file), *SEARCH, "--guide", "gt-dist")
     assert done.exit_code == 0 and "ORACLE" in done.output
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (("--gt-dist", "--zero-init"), "choose one of"),
         (("--img-size", 128), "takes 32 px frames"),
-        (("--target", "near"), "unknown target"),
         (("--split", "exam"), "unknown split"),
         (("--steps", 500), "no valid window"),
         (("--picture", "x.png", "--picture-window", 9), "--picture-window 9"),
@@ -82,6 +80,12 @@ def test_wrong_arguments_say_what_to_do(checkpoint, square_file, wrong, says, tm
     done = run(*quick(checkpoint, square_file), *SEARCH, *wrong)
     assert isinstance(done.exception, UserError) and says in str(done.exception)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("wrong", [("--guide", "luck"), ("--target", "near")], ids=" ".join)
+def test_a_wrong_choice_is_answered_with_the_known_ones(checkpoint, square_file, wrong):
+    done = run(*quick(checkpoint, square_file), *wrong)
+    assert done.exit_code == 2 and f"'{wrong[1]}' is not one of" in done.output
 
 
 def test_annotate_reports_bad_videos_and_ends_with_1(tmp_path, checkpoint):

@@ -47,6 +47,30 @@ def test_help_imports_nothing_heavy(words):
     assert not HEAVY & set(told["modules"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("train", "small/contrats", "--data", "no.h5"),
+        ("train", "small/contrast", "--data", "no.h5"),
+        ("drift", "freedoom-maze/contrats", "--data", "no.h5"),
+        ("plan", "no/model", "--task", "freedoom/follow-room"),
+        ("recover", "freedoom-maze/contrast", "--data", "no.h5"),
+        ("plan", "--task", "freedoom/follow-room", "--cost", "dear"),
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_at_sight_is_refused_before_torch_is_loaded(words):
+    program = PROGRAM.replace(
+        "except SystemExit as ended:\n    code = ended.code",
+        "except BaseException as ended:\n    code = repr(ended)",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(words)], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert told["code"] and not {"torch", "lightning"} & set(told["modules"])
+
+
 @pytest.mark.parametrize("words", EVERY, ids=lambda words: " ".join(words) or "actswm")
 def test_every_help_text_has_an_example(words):
     shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})

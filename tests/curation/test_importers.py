@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,33 @@ def test_the_scroll_wheel_changes_the_hotbar_without_a_key(tmp_path) -> None:
     assert column(action, "hotbar.5") == [0, 1, 0, 0] and column(action, "hotbar.1") == [0, 0, 0, 1]
 
 
+def test_lines_without_a_hotbar_are_read(tmp_path) -> None:
+    """Recorders before 6.11 did not tell the slot: keys are data all the same, and no slot is made up."""
+    steps = [step(keys=["key.keyboard.w", "key.keyboard.4"]) for _ in range(12)]
+    for one in steps:
+        del one["hotbar"]
+    steps += [step(hotbar=None), step(hotbar=0), step(hotbar=2)]
+    log = read_vpt(write_vpt(tmp_path, steps))
+    assert log.readable.all() and column(log.action, "forward") == [1] * 12 + [0] * 3
+    assert column(log.action, "hotbar.4") == [1] * 12 + [0] * 3
+    assert column(log.action, "hotbar.1") == [0] * 15 and column(log.action, "hotbar.3") == [0] * 14 + [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"hotbar": 9}, "hotbar is 9, not 0 to 8"),
+        ({"mouse": {"dx": 1e300}}, "the mouse moves by 1e\\+300, 0 px"),
+        ({"keyboard": None}, "NoneType"),
+    ],
+)
+def test_what_is_wrong_with_lines_is_told(tmp_path, change, what) -> None:
+    log = read_vpt(write_vpt(tmp_path, [step(), step(**change)]))
+    assert log.readable.tolist() == [True, False] and np.isfinite(log.action).all()
+    [told] = log.unreadable
+    assert re.search(what, told)
+
+
 def test_frames_with_an_open_window_are_not_play(tmp_path) -> None:
     steps = [step(keys=["key.keyboard.d"]) for _ in range(40)]
     for index in range(15, 22):
@@ -112,7 +140,7 @@ def mp4(frames: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
-def minestudio(root: Path, frames: int = 72, evil: object = None) -> np.ndarray:
+def minestudio(root: Path, frames: int = 72, evil: object = None, changes: dict | None = None) -> np.ndarray:
     """A dataset as MineStudio writes it: chunks of 32, the count rounded up, image and action cut apart."""
     lmdb = pytest.importorskip("lmdb", reason="the minestudio extra is not installed")
     pixels = moving_frames(frames, 96, 96)
@@ -136,6 +164,7 @@ def minestudio(root: Path, frames: int = 72, evil: object = None) -> np.ndarray:
             if evil is not None and modality == "action" and start == 32:
                 value = pickle.dumps(evil)
             rows[str((number, start))] = value
+        rows |= (changes or {}).get(modality, {})
         with lmdb.open(str(part), map_size=2**26) as database, database.begin(write=True) as transaction:
             for key, value in rows.items():
                 transaction.put(key.encode(), value)
@@ -180,10 +209,46 @@ def test_no_builtin_gets_through(name) -> None:
 
 
 def test_plain_data_gets_through() -> None:
-    data = {"a": np.arange(3), "b": [np.float32(2), {"c": (None, "x", b"y")}], "d": np.array(["u"], object)}
+    data = {"a": np.arange(3), "b": [np.float32(2), {"c": (None, "x", b"y")}]}
     for protocol in range(2, 6):
         loaded = load_plain(pickle.dumps(data, protocol), "it")
         assert loaded["a"].tolist() == [0, 1, 2] and loaded["b"][1] == {"c": (None, "x", b"y")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"action": {"__chunk_size__": pickle.dumps(0)}}, "`__chunk_size__` is '0', not a number of frames"),
+        ({"action": {"__chunk_size__": pickle.dumps("32")}}, "`__chunk_size__` is '32'"),
+        ({"image": {"(3, 32)": b"no video" * 99}}, "an image chunk cannot be opened as video"),
+        (
+            {"action": {"(0, 32)": pickle.dumps({"camera": np.full((32, 2), np.inf)})}},
+            "an action chunk is not in",
+        ),
+        ({"meta_info": {"(1, 32)": pickle.dumps([3, 4])}}, "`meta_info` is not in MineStudio's form"),
+    ],
+)
+def test_a_damaged_minestudio_folder_does_not_stop_the_others(tmp_path, changes, message) -> None:
+    minestudio(tmp_path / "bad", changes=changes)
+    minestudio(tmp_path / "good")
+    minestudio(tmp_path / "cut")
+    data = tmp_path / "cut" / "image" / "part-0" / "data.mdb"
+    data.write_bytes(data.read_bytes()[:-4096])
+    items = find_items("minestudio", [tmp_path / name for name in ("bad", "cut", "good")])
+    report = clean(items, tmp_path / "out.h5", SETTINGS, RunOptions())
+    assert report.kept == 68 and len(report.failures) == 2
+    assert message in report.failures[0].message
+    assert "data.mdb: truncated or damaged LMDB" in report.failures[1].message
+
+
+def test_a_damaged_image_chunk_does_not_shift_the_actions(tmp_path) -> None:
+    """Frames that fail to decode in the middle would give all later ones the actions of others."""
+    whole = mp4(moving_frames(32, 96, 96))
+    middle = whole.index(b"mdat") + 1700
+    broken = whole[:middle] + bytes(300) + whole[middle + 300 :]
+    minestudio(tmp_path / "bad", changes={"image": {"(3, 32)": broken}})
+    [failure] = run("minestudio", tmp_path / "bad", tmp_path / "out.h5").failures
+    assert "an image chunk of 'Player7-abc-20220101-000000' is damaged" in failure.message
 
 
 def test_a_folder_that_is_no_minestudio_dataset(tmp_path) -> None:

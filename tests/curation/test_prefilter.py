@@ -48,6 +48,16 @@ def test_keyboard_that_does_not_decode(tmp_path) -> None:
     assert dropped(table) == {Drop.KEYBOARD_UNREADABLE: 10}
 
 
+def test_keyboard_states_of_older_recorders(tmp_path) -> None:
+    """Before 0.3.2 the field had another name: A is held from 400 ms to 800 ms by state messages alone."""
+    made = MadeRecording(tmp_path)
+    made.states = False
+    for ms, held in ((0, []), (400, [VIRTUAL_KEYS["A"]]), (800, []), (1600, [])):
+        made.at(ms, messages.KEYBOARD_STATE, {"pressed_vk_list": held})
+    table = table_of(made.write())
+    assert dropped(table) == {} and pressed(table, "A") == list(range(20, 40))
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -71,9 +71,10 @@ def test_the_real_recordings(tmp_path) -> None:
     assert old.dropped == {"input_silent": 1, "short_segment": 17}
     validate(tmp_path / "out.h5")
     with DatasetFile(tmp_path / "out.h5") as file:
-        assert file.ep_len.tolist() == [6, 10] and file.fps == 50.0
+        assert file.ep_len.tolist() == [6, 10] and file.fps == 21.88  # the mean, not the usual 50
         assert file.vocabulary.pressed(file.action[0]) == ("S",)
-        assert file.vocabulary.pressed(file.action[15]) == ("Fire",)
+        # The click comes 6 ms after frame 14: by the first screen message's clock it would be frame 15's.
+        assert file.vocabulary.pressed(file.action[14]) == ("Fire",)
 
 
 def test_processes_change_nothing(tmp_path) -> None:
@@ -165,6 +166,57 @@ def test_when_everything_fails_there_is_no_output(tmp_path) -> None:
     (folder / "a.mcap").write_bytes(b"")
     report = run(folder, tmp_path / "out.h5")
     assert len(report.failures) == 1 and list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_recording_that_makes_anything_happen_does_not_stop_the_others(tmp_path, monkeypatch) -> None:
+    """Decoders raise errors of all kinds: each is one recording's, in one line."""
+    import av
+
+    import actswm.curation.sources as sources
+
+    folder = made_folder(tmp_path / "in", 3)
+    whole = sources.frame_times
+
+    def damaged(path: Path) -> np.ndarray:
+        if path.stem == "run1":
+            raise av.InvalidDataError(1094995529, "Invalid data\nfound")
+        return whole(path)
+
+    monkeypatch.setattr(sources, "frame_times", damaged)
+    report = run(folder, tmp_path / "out.h5")
+    assert [recording.name for recording in report.recordings] == ["run0.mcap", "run2.mcap"]
+    [failure] = report.failures
+    assert failure.name == "run1.mcap" and "run1.mcap: cannot be read (InvalidDataError" in failure.message
+    assert "\n" not in failure.message
+
+
+def test_two_workers_with_nothing_left_to_do(tmp_path) -> None:
+    """A run that was killed between its parts and the merge leaves only the merge to the next one."""
+    folder, out = made_folder(tmp_path / "in", 2), tmp_path / "out.h5"
+    run(folder, out, workers=2)
+    before = contents(out)
+    assert run(folder, out, workers=2).reused == 2 and contents(out) == before
+
+
+def test_frames_that_the_decoder_marks_as_corrupt_are_dropped(tmp_path) -> None:
+    """Bytes flipped in the middle: what is built on the damage goes, up to the next key frame; the rest is sound."""
+    from actswm.formats.video import decode
+
+    made = MadeRecording(tmp_path, frames=200)
+    made.key_frames = 50
+    path = made.write()
+    video = path.with_suffix(".mkv")
+    sound = {frame.pts_ns: frame.rgb(48, 48).astype(int) for frame in decode(video)}
+    damaged = bytearray(video.read_bytes())
+    for place in np.random.default_rng(0).integers(len(damaged) * 3 // 10, len(damaged) * 4 // 10, 12):
+        damaged[place] ^= 0xFF
+    video.write_bytes(damaged)
+    report = run(tmp_path, tmp_path / "out.h5", SETTINGS)
+    lost = report.dropped["video_corrupt"] + report.dropped["video_undecodable"]
+    assert report.dropped["video_corrupt"] > 0 and lost + report.kept == 200 and report.kept >= 100
+    with DatasetFile(tmp_path / "out.h5") as file:
+        for time_ns, pixels in zip(file.column("pts_ns").tolist(), file.pixels):
+            assert np.abs(pixels - sound[time_ns]).mean() < 3
 
 
 def test_a_dry_run_counts_and_writes_nothing(tmp_path) -> None:

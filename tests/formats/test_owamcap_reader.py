@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from actswm.errors import UserError
 from actswm.formats.keymap import MINECRAFT_KEYS, SHOOTER_KEYS, VIRTUAL_KEYS, KeyMap
 from actswm.formats.owamcap import FrameSpans, OwamcapWriter, actions_of_frames, messages, read_recording
 from actswm.formats.owamcap.crop import crop_recording
-from actswm.formats.video import decode, frame_times
+from actswm.formats.video import DecodedFrame, decode, frame_times
 
 from ..made.recordings import MS, MadeRecording
 
@@ -109,7 +110,7 @@ def test_older_screen_messages_open(tmp_path) -> None:
     assert recording.video_path.name == "run.mkv" and recording.screen_pts_ns[-1] == 180 * MS
 
 
-def uri(uri: str):
+def uri(uri: object):
     def change(made: MadeRecording) -> None:
         made.screens = [(0, {"media_ref": {"uri": uri, "pts_ns": 0}})]
 
@@ -125,6 +126,10 @@ def uri(uri: str):
         (uri("https://example.org/a.mkv"), r"only a file beside the recording"),
         (uri("other.mkv"), r"its video 'other\.mkv' is missing"),
         (lambda made: setattr(made, "screens", [(0, {"utc_ns": 3})]), r"no `screen` messages"),
+        (uri(["run.mkv"]), r"no `screen` messages that point to a video"),
+        (uri(5), r"no `screen` messages that point to a video"),
+        (uri({"run": 1}), r"no `screen` messages that point to a video"),
+        (uri("http://["), r"the video's name 'http://\[' cannot be read"),
     ],
 )
 def test_a_recording_whose_video_cannot_be_trusted(tmp_path, change, message) -> None:
@@ -154,6 +159,15 @@ def test_files_cut_short(tmp_path) -> None:
     video.write_bytes(b"not a video at all" * 100)
     with pytest.raises(UserError, match=r"run.mkv: cannot be opened as a video"):
         frame_times(video)
+
+
+def test_a_picture_that_cannot_be_converted_is_a_message() -> None:
+    class Damaged:
+        def reformat(self, **_: object) -> None:
+            raise av.InvalidDataError(1094995529, "Invalid data found")
+
+    with pytest.raises(UserError, match=r"cannot be converted .*Invalid data found.*damaged"):
+        DecodedFrame(0, Damaged()).rgb(8, 8)
 
 
 def test_linked_recordings_open(tmp_path) -> None:

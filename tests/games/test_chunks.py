@@ -148,3 +148,22 @@ def test_only_weights_that_sum_to_one_are_taken(
         else:
             with pytest.raises(UserError, match="sum to 1"):
                 load_library(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b"a: 2001-99-99",
+        b"vocabulary: keys14\nchunks: [{name: a, weight: 1, null: {}}]",
+        b"vocabulary: keys14\nchunks: [{name: a, weight: 1, hold: {W: 1" + b"0" * 400 + b"}}]",
+        b"vocabulary: minecraft\nchunks: [{name: a, weight: 1, hold: {yaw: 1.0e+300}}]",
+    ],
+    ids=["bytes", "nesting", "date", "field", "whole number", "number"],
+)
+def test_damaged_libraries_are_refused(tmp_path: Path, text: bytes):
+    path = tmp_path / "library.yaml"
+    path.write_bytes(text)
+    with pytest.raises(UserError, match=r"library.yaml"):
+        load_library(path)

@@ -17,6 +17,7 @@ from actswm.errors import UserError
 from actswm.games.branching import branch
 from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.episodes import POSE, Episode, RecordingPlan, record_episode
+from actswm.games.forks import FamilyRecorder
 from actswm.games.freedoom import FreedoomGame
 from actswm.games.guard import EngineDied
 from actswm.games.recording import record
@@ -175,7 +176,7 @@ def test_a_killed_engine_is_started_again_without_a_trace_in_the_episode(whole: 
         with pytest.raises(EngineDied):
             record_episode(game, PLAN, 0)
         game._left = 60
-        episode = played(game, PLAN, 0, Episode.room(PLAN, game), wanted=lambda: True)
+        episode = played(FamilyRecorder(game, PLAN), 0, Episode.room(PLAN, game), wanted=lambda: True)
         assert np.array_equal(episode.pixels, contents(whole)[0][:150])
     finally:
         game.close()

@@ -25,7 +25,9 @@ def moving_frames(count: int, height: int = 64, width: int = 64) -> np.ndarray:
     return np.stack([(127 + 120 * channel) for channel in channels], -1).astype(np.uint8)
 
 
-def write_video(path: Path, pts_ms: list[int], frames: np.ndarray | None = None) -> None:
+def write_video(
+    path: Path, pts_ms: list[int], frames: np.ndarray | None = None, key_frames: int = 250
+) -> None:
     """A video with any timestamps, even repeated or backward ones (only decoding times must grow)."""
     frames = moving_frames(len(pts_ms)) if frames is None else frames
     with av.open(str(path), "w", format="mp4" if path.suffix == ".mp4" else "matroska") as container:
@@ -33,6 +35,7 @@ def write_video(path: Path, pts_ms: list[int], frames: np.ndarray | None = None)
         stream.height, stream.width = frames.shape[1:3]
         stream.pix_fmt = "yuv444p"
         stream.time_base = stream.codec_context.time_base = Fraction(1, 1000)
+        stream.codec_context.gop_size = key_frames
         stream.options = {"bf": "0", "preset": "ultrafast", "tune": "zerolatency", "crf": "10"}
         packets = []
         for index, frame in enumerate(frames):
@@ -56,6 +59,7 @@ class MadeRecording:
         self.inputs: list[tuple[int, str, Any]] = []
         self.states = True
         self.pixels: np.ndarray | None = None
+        self.key_frames = 250
 
     def at(self, ms: int, topic: str, message: Any) -> MadeRecording:
         """A message logged `ms` after the first frame; bytes are written as they are."""
@@ -66,7 +70,7 @@ class MadeRecording:
         return self.at(ms, messages.KEYBOARD, {"event_type": "press" if down else "release", "vk": vk})
 
     def write(self) -> Path:
-        write_video(self.path.with_suffix(".mkv"), self.pts_ms, self.pixels)
+        write_video(self.path.with_suffix(".mkv"), self.pts_ms, self.pixels, self.key_frames)
         rows = list(self.inputs)
         if self.states:
             for ms in range(0, max(self.pts_ms) + 1, 500):

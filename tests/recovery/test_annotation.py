@@ -1,12 +1,15 @@
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import av
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -16,7 +19,7 @@ from actswm.errors import UserError
 from actswm.formats.owamcap import read_recording
 from actswm.formats.video import MS, VideoWriter
 from actswm.model import Context
-from actswm.recovery.annotation import AnnotationJob, annotate
+from actswm.recovery.annotation import AnnotationJob, annotate, content_key
 from actswm.recovery.labelling import label_frames
 from actswm.recovery.owamcap_scoring import score_owamcap
 from actswm.recovery.prior import made_prior
@@ -65,7 +68,7 @@ def test_labels_are_the_invertible_worlds_own():
     action = np.concatenate([part.action for part in rows])
     assert np.array_equal(action[:24], np.repeat(true, 4, 0)) and not action[24:].any()
     assert [int(p[0, 0, 0]) for part in rows for p in part.pixels] == list(range(25))
-    assert rows[0].confidence.min() > 0.5 and rows[-1].confidence.max() == 0
+    assert rows[0].gain.min() > 0.5 and rows[-1].gain.max() == 0
 
 
 def test_streaming_equals_recovery_of_the_whole_video():
@@ -112,8 +115,9 @@ def test_good_and_bad_videos_together(tmp_path, checkpoint):
         )
         assert file.column("video")[0] == b"good0.mkv"
         assert np.array_equal(file.action, (file.column("score") > 0.5).astype(np.float32))
-        confidence = file.column("confidence")
-        assert (confidence >= 0).all() and (confidence <= 1).all()
+        gain = file.column("gain")
+        assert (gain >= 0).all() and (gain <= 1).all()
+        assert "confidence" not in file.extra_columns, "that is a promise, and no calibration backs it"
     assert not list(tmp_path.glob("*.work")) and not list(tmp_path.glob(".*"))
     [first] = sorted((tmp_path / "mcap").glob("good0-*.mcap"))
     assert len(read_recording(first).screen_pts_ns) == 17
@@ -140,15 +144,47 @@ def test_a_second_run_does_only_what_is_missing(tmp_path, checkpoint):
         )
 
 
+def test_a_file_of_an_earlier_version_opens_but_is_not_continued(tmp_path, checkpoint):
+    videos = [made_video(tmp_path / f"v{i}.mkv", 10, seed=i) for i in range(2)]
+    out, job = tmp_path / "out.h5", AnnotationJob(checkpoint, QUICK)
+    annotate(videos[:1], out, job)
+    with h5py.File(out, "r+") as file:
+        file.move("gain", "confidence")
+    validate(out)
+    with DatasetFile(out) as old:
+        assert len(old.column("confidence")) == old.num_frames
+    with pytest.raises(UserError, match="another version"):
+        annotate(videos, out, job)
+
+
 def test_processes_give_what_one_gives(tmp_path, checkpoint):
-    videos = [made_video(tmp_path / f"v{i}.mkv", 10, seed=i) for i in range(3)]
+    """Episodes too come in the order of the videos, though the first takes longest."""
+    videos = [made_video(tmp_path / f"v{i}.mkv", length, seed=i) for i, length in enumerate((60, 10, 10))]
     job = AnnotationJob(checkpoint, QUICK, threads=1)
     annotate(videos, tmp_path / "one.h5", job)
     annotate(videos, tmp_path / "two.h5", job, workers=2)
     with DatasetFile(tmp_path / "one.h5") as one, DatasetFile(tmp_path / "two.h5") as two:
-        for key in np.unique(one.column("video_key")):
-            mine, theirs = (f.action[f.column("video_key") == key] for f in (one, two))
-            assert np.array_equal(mine, theirs)
+        assert np.array_equal(one.column("video_key")[:], two.column("video_key")[:])
+        assert np.array_equal(one.action[:], two.action[:])
+
+
+def test_a_video_that_waited_for_its_turn_is_not_done_again(tmp_path, checkpoint):
+    video = made_video(tmp_path / "v.mkv", 10)
+    out, job = tmp_path / "out.h5", AnnotationJob(checkpoint, QUICK)
+    annotate([video], out, job)
+    part = tmp_path / "out.h5.work" / f"{content_key(video):016x}.h5"
+    part.parent.mkdir()
+    out.rename(part)
+    with h5py.File(part, "r+") as file:
+        file["score"][0] = marked = np.full(file["score"].shape[1], 0.125, np.float32)
+    annotate([video], out, job)
+    with DatasetFile(out) as file:
+        assert np.array_equal(file.column("score")[0], marked)
+    part.parent.mkdir()
+    out.rename(part)
+    annotate([video], out, AnnotationJob(checkpoint, replace(QUICK, seed=7)))
+    with DatasetFile(out) as file:
+        assert not np.array_equal(file.column("score")[0], marked)
 
 
 def test_a_killed_run_goes_on(tmp_path, checkpoint):
@@ -179,6 +215,21 @@ def test_resampling_keeps_time(tmp_path):
     assert len(list(source.read(16, 20.0))) == 30
     assert abs(len(list(source.read(16, 10.0))) - 15) <= 1
     assert abs(len(list(source.read(16, 35.0))) - round(1.5 * 35)) <= 2
+
+
+def test_provenance_goes_into_the_file(tmp_path, checkpoint):
+    video = made_video(tmp_path / "clip.mkv", 12)
+    told = {"url": "https://example.org/v", "licence": "Creative Commons", "start_s": 3.0, "title": "é" * 900}
+    out = tmp_path / "out.h5"
+    report = annotate([video], out, AnnotationJob(checkpoint, QUICK), provenance={video: told})
+    assert not report.failures
+    with DatasetFile(out) as file:
+        [stored] = set(file.column("provenance").tolist())
+    kept = json.loads(stored)
+    assert kept["url"] == told["url"] and kept["start_s"] == 3.0 and kept["licence"] == "Creative Commons"
+    assert told["title"].startswith(kept["title"])
+    again = annotate([video], out, AnnotationJob(checkpoint, QUICK), provenance={video: told})
+    assert again.known == 1 and not again.annotated
 
 
 def test_the_far_target_is_not_for_annotation(tmp_path, checkpoint):

@@ -68,7 +68,7 @@ def test_invertible_world_gives_all_controls_back(kind, window):
     search = StepwiseSearch(world, made_pool(), settings, generator())
     found = recover(search, context, future, window=window, observed=future)
     assert np.array_equal(found.actions.numpy() > 0.5, true > 0.5)
-    assert found.confidence.min() > 0.5
+    assert found.gain.min() > 0.5
 
 
 def test_invertible_world_under_the_papers_far_target():
@@ -102,12 +102,12 @@ def test_random_draws_come_from_the_pool_and_more_of_them_are_better():
     )
 
 
-def test_a_deaf_world_has_no_confidence():
+def test_a_deaf_world_gains_nothing():
     world = MadeWorld(deaf=True)
     context = world.context()
     search = StepwiseSearch(world, made_pool(), SearchSettings(64, 8, 2), generator())
     found = recover(search, context, torch.randn(4, 14))
-    assert found.confidence.max() < 1e-5
+    assert found.gain.max() < 1e-5
 
 
 def test_a_control_never_seen_pressed_can_still_be_found():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import DatasetFile
+from ..data import open_checked
 from ..errors import UserError
 from ..games.episodes import RecordingPlan
 from ..games.recording import record
@@ -99,7 +99,7 @@ def _recorder_fps(plan: RecordingPlan, steps: int, path: Path) -> float:
 
 
 def _traces(path: Path) -> list[Trace]:
-    with DatasetFile(path) as file:
+    with open_checked(path) as file:
         return [
             Trace(int(file.column("seed")[offset]), file.action[offset : offset + length])
             for offset, length in zip(file.ep_offset[:], file.ep_len[:])

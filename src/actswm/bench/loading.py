@@ -15,7 +15,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from ..controls import KEYS14, ActionEncoding
-from ..data import DatasetFile, DatasetSpec, DatasetWriter, WindowShape, starts_in
+from ..data import DatasetSpec, DatasetWriter, WindowShape, open_checked, starts_in
 from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from ..integrations.stable_worldmodel import peer
@@ -39,7 +39,7 @@ def bench_data(batches: int = 12, rounds: int = 3) -> DataBench:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = _noise_file(Path(folder) / "noise.h5")
-        with DatasetFile(path) as file:
+        with open_checked(path) as file:
             starts = starts_in(file, WindowShape(STEPS, FRAMESKIP), np.arange(file.num_episodes))
         dataset = WindowDataset(path, ActionEncoding(KEYS14, "block", FRAMESKIP), STEPS, starts)
         ours = lambda seed: window_loader(dataset, StepSampler(len(dataset), BATCH, batches, seed))  # noqa: E731

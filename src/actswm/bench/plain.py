@@ -68,7 +68,7 @@ class PlainWorldModel:
     def __getattr__(self, name: str):  # type: ignore[no-untyped-def]
         return getattr(self._model, name)
 
-    def encode(self, pixels: Tensor) -> Tensor:
+    def encode(self, pixels: Tensor, rows: Tensor | None = None) -> Tensor:
         return plain_encode(self._model, pixels)
 
     def rollout(self, context: Context, actions: Tensor) -> Tensor:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from .printing import shown, text_console
+
 
 class Bars(Protocol):
     def __call__(self, bar: str, done: int, total: int, note: str = "") -> None: ...
@@ -14,27 +16,26 @@ class Bars(Protocol):
 @contextmanager
 def bars() -> Iterator[Bars]:
     """A function that moves the bar of a name, making it if there is none yet."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    shown = Progress(
-        TextColumn("[bold]{task.description}"),
+    progress = Progress(
+        TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=text_console(stderr=True),
     )
     tasks = {}
 
     def move(bar: str, done: int, total: int, note: str = "") -> None:
-        shown.start()
+        progress.start()
         if bar not in tasks:
-            tasks[bar] = shown.add_task(bar, total=total, note=note)
-        shown.update(tasks[bar], completed=done, total=total, note=note)
+            tasks[bar] = progress.add_task(shown(bar), total=total, note=shown(note))
+        progress.update(tasks[bar], completed=done, total=total, note=shown(note))
 
     try:
         yield move
     finally:
         if tasks:  # a bar that never began would leave an empty line
-            shown.stop()
+            progress.stop()

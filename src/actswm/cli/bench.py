@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 import typer
+
+from ..atomic import write_whole
+from .arguments import MODEL
+from .printing import say, text_console
 
 app = typer.Typer(
     help="Measure side by side in one run and print ratios.\n\nExample: actswm bench startup --json startup.json",
@@ -35,11 +38,11 @@ def train(
     from ..bench.training import bench_train
 
     result = bench_train(batch, repeats, memory_batch)
-    typer.echo(f"rollout_speedup_vs_naive {result.rollout_speedup_vs_naive:.2f} (forward and backward)")
-    typer.echo(f"step_speedup_vs_naive {result.step_speedup_vs_naive:.2f} (encoding included)")
-    typer.echo(f"max_relative_loss_difference {result.max_relative_loss_difference:.1e}")
+    say(f"rollout_speedup_vs_naive {result.rollout_speedup_vs_naive:.2f} (forward and backward)")
+    say(f"step_speedup_vs_naive {result.step_speedup_vs_naive:.2f} (encoding included)")
+    say(f"max_relative_loss_difference {result.max_relative_loss_difference:.1e}")
     if result.peak_rss_gib is not None:
-        typer.echo(f"peak_rss_gib {result.peak_rss_gib:.1f} at batch {memory_batch}, encoder checkpointed")
+        say(f"peak_rss_gib {result.peak_rss_gib:.1f} at batch {memory_batch}, encoder checkpointed")
     _save(json_file, asdict(result))
 
 
@@ -57,9 +60,9 @@ def data(
 
     result = bench_data(batches, rounds)
     if result.speedup_vs_peer is None:
-        typer.echo(f"speedup_vs_peer: not measured: {result.reason}")
+        say(f"speedup_vs_peer: not measured: {result.reason}")
     else:
-        typer.echo(f"speedup_vs_peer {result.speedup_vs_peer:.1f}")
+        say(f"speedup_vs_peer {result.speedup_vs_peer:.1f}")
     _save(json_file, asdict(result))
 
 
@@ -73,12 +76,11 @@ def games(
 
     Example: actswm bench games --json games.json
     """
-    from rich.console import Console
     from rich.table import Table
 
     from ..bench.games import bench_games
 
-    console = Console()
+    console = text_console()
     with console.status("recording and replaying"):
         result = bench_games(steps, rounds)
     table = Table("game", "engine frames/s", "recorder frames/s", "recorder over engine")
@@ -106,22 +108,22 @@ def clean(
     """
     from ..bench.clean import bench_clean
 
-    result = bench_clean(seconds, progress=lambda what: print(what, file=sys.stderr))
+    result = bench_clean(seconds, progress=lambda what: say(what, err=True))
     cpu = f"{result.clean_over_decode_cpu:.2f} in processor time"
-    typer.echo(
+    say(
         f"clean_over_decode {result.clean_over_decode:.2f} (judge {result.judge}; {cpu}; "
         f"{result.decode_fps:,.0f} frames/s decoding)"
     )
-    typer.echo(f"clean_over_decode_with_rules {result.clean_over_decode_with_rules:.2f}")
-    typer.echo(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
+    say(f"clean_over_decode_with_rules {result.clean_over_decode_with_rules:.2f}")
+    say(f"clean_over_decode_without_judge {result.clean_over_decode_without_judge:.2f}")
     peaks = f"10 min {result.rss_ten_minutes_mib:.0f}, 1 min {result.rss_one_minute_mib:.0f}"
-    typer.echo(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
+    say(f"rss_growth_mib {result.rss_growth_mib:.0f} ({peaks})")
     _save(json_file, asdict(result))
 
 
 @app.command()
 def precision(
-    checkpoint: Path = typer.Argument(help="Model folder."),
+    checkpoint: Path = MODEL,
     reference: Path = typer.Argument(help="A clip to follow: an .npz of `actswm plan`'s references."),
     library: str = typer.Option(..., help="Chunk library: a name or a YAML file."),
     moments: int = typer.Option(5, min=1, help="Plans along the clip."),
@@ -155,10 +157,10 @@ def precision(
             history.act(raw)
     figures = {name: [getattr(check, name) for check in checks] for name in asdict(checks[0])}
     for name, values in figures.items():
-        typer.echo(
+        say(
             f"{name} {sum(values) / len(values):.4f} ({', '.join(f'{value:.4f}' for value in values)})"
         )
-    typer.echo(
+    say(
         "ratios: fp32 cost of the plan over that of the fp32 search's; reseeded: fp32 with another seed"
     )
     _save(json_file, figures)
@@ -178,11 +180,11 @@ def recover(
     from ..bench.recovery import bench_recover
 
     result = bench_recover(repeats)
-    typer.echo(
+    say(
         f"speedup_vs_naive {result.speedup_vs_naive:.1f} "
         f"(CPU seconds {result.cpu_seconds:.1f} and {result.naive_cpu_seconds:.1f})"
     )
-    typer.echo(f"max_action_difference {result.max_action_difference:.1e}")
+    say(f"max_action_difference {result.max_action_difference:.1e}")
     _save(json_file, asdict(result))
 
 
@@ -196,12 +198,11 @@ def plan(
 
     Example: actswm bench plan --json plan.json
     """
-    from rich.console import Console
     from rich.table import Table
 
     from ..bench.planning import bench_plan
 
-    console = Console()
+    console = text_console()
     with console.status("planning") as status:
         result = bench_plan(candidates, repeats, progress=status.update)
     for figure in ("speedup_vs_naive", "speedup_vs_peer", "speedup_vs_peer_bf16", "bf16_over_fp32"):
@@ -235,7 +236,7 @@ def startup(
     from ..bench.startup import bench_startup
 
     result = bench_startup(runs)
-    typer.echo(
+    say(
         f"startup_over_torch {result.startup_over_torch:.2f} "
         f"({result.startup_over_torch_cpu:.2f} in processor time; {runs} turns)"
     )
@@ -248,10 +249,6 @@ def _save(path: Path | None, figures: Mapping[str, object]) -> None:
 
 
 def write_json(path: Path, figures: Mapping[str, object]) -> None:
-    """Write to a temporary name, then rename: a reader never sees half a file."""
     import json
-    import os
 
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(figures, indent=2) + "\n")
-    os.replace(temporary, path)
+    write_whole(path, json.dumps(figures, indent=2) + "\n")

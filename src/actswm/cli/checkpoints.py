@@ -26,7 +26,7 @@ class Checkpoint:
 def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
     """Load models that can be compared: of one frameskip."""
     from ..model import WorldModel
-    from ..model.pretrained import locate
+    from ..saved_models import locate
 
     folders = [locate(path) for path in paths]
     names = _short_names([folder.resolve() for folder in folders])
@@ -39,7 +39,7 @@ def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
 
 def _short_names(folders: Sequence[Path]) -> list[str]:
     """The shortest ends of the paths that tell them apart; a shipped model's name is whole."""
-    from ..model.pretrained import SHIPPED
+    from ..saved_models import SHIPPED
 
     shipped = SHIPPED.resolve()
     runs = [folder.parent if folder.name == "model" else folder for folder in folders]

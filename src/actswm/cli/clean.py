@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
+
+from .arguments import EXECUTOR, Executor
+from .bars import bars
+from .printing import text_console
 
 if TYPE_CHECKING:
     from ..curation.report import RunReport
@@ -22,7 +26,6 @@ import_app = typer.Typer(
 _OUT = typer.Option(..., "--out", "-o", help="Dataset file (.h5) to write.")
 _SIZE = typer.Option(128, help="Height and width of the frames in pixels; the picture is stretched to it.")
 _WORKERS = typer.Option(1, min=1, help="Processes that clean at the same time.")
-_EXECUTOR = typer.Option("processes", help="processes (this machine) or ray (a Ray cluster).")
 _DRY = typer.Option(False, "--dry-run", help="Tell what would be kept; write nothing.")
 _COMPRESSION = typer.Option(None, help="blosc-zstd where disk is short.")
 
@@ -34,7 +37,12 @@ def clean(
     vocabulary: str = typer.Option("keys14", help="keys14 or minecraft."),
     key_map: Path = typer.Option(None, help="JSON key map in place of the domain's (see docs/cleaning.md)."),
     size: int = _SIZE,
-    judge: str = typer.Option("embedded", help="embedded (OCR and rules), rules, none, online or batch."),
+    fps: float = typer.Option(
+        None, min=0.1, help="Resample to so many steps a second (default: the video's frames as they come)."
+    ),
+    judge: Literal["embedded", "rules", "none", "online", "batch"] = typer.Option(
+        "embedded", help="Who says which frames are play; embedded: OCR and rules."
+    ),
     judge_model: str = typer.Option(None, help="online, batch: model to ask."),
     judge_url: str = typer.Option(None, help="online, batch: base URL of an OpenAI-compatible service."),
     judge_key: str = typer.Option("OPENAI_API_KEY", help="online, batch: environment variable with the key."),
@@ -52,14 +60,14 @@ def clean(
     segments: Path = typer.Option(None, help="Folder that gets each episode as MKV + MCAP, to look at."),
     compression: str = _COMPRESSION,
     workers: int = _WORKERS,
-    executor: str = _EXECUTOR,
+    executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
 ) -> None:
     """Clean paired recordings (MCAP inputs + MKV video) into a dataset file.
 
     Beside the file appear a summary (JSON), a page with thumbnails of kept and rejected frames (HTML) and a manifest;
-    the same command again does only what is new or had failed. Exit code 1: some recordings failed; 3: batch answers
-    are awaited.
+    the same command again does only what is new or had failed. Exit code 1: some recordings failed, or nothing was
+    kept; 3: batch answers are awaited.
 
     Example: actswm clean recordings/ --domain cs2 --out cs2.h5 --workers 2
     """
@@ -67,14 +75,13 @@ def clean(
     from ..curation.domains import domain_of
     from ..curation.judging.service import ServiceSettings
     from ..curation.prefilter import PrefilterRules
+    from ..curation.resampling import require_rate
     from ..curation.run import RunOptions
     from ..curation.settings import CleanSettings
     from ..curation.sources import find_items
     from ..errors import UserError
     from ..formats.keymap import KeyMap
 
-    _one_of("--judge", judge, ("embedded", "rules", "none", "online", "batch"))
-    _one_of("--executor", executor, ("processes", "ray"))
     service = None
     if judge in ("online", "batch"):
         if not judge_model:
@@ -90,12 +97,15 @@ def clean(
         own_keys,
         size,
         size,
-        judge,  # type: ignore[arg-type]  # checked above
+        judge,
         service,
         PrefilterRules(silence_ns=round(silence * 1e9), death_ns=round(death_window * 1e9)),
         compression=compression,
+        fps=fps,
     )
-    options = RunOptions(workers, executor, dry_run, segments, batch_submit, batch_wait)  # type: ignore[arg-type]
+    if fps:
+        require_rate(fps, settings.cuts.gap_ns)
+    options = RunOptions(workers, executor, dry_run, segments, batch_submit, batch_wait)
     _run(find_items("owamcap", recordings), out, settings, options)
 
 
@@ -108,7 +118,7 @@ def import_vpt(
     size: int = _SIZE,
     compression: str = _COMPRESSION,
     workers: int = _WORKERS,
-    executor: str = _EXECUTOR,
+    executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
 ) -> None:
     """Import VPT contractor recordings with the Minecraft vocabulary; frames with an open window are dropped.
@@ -125,7 +135,7 @@ def import_minestudio(
     size: int = _SIZE,
     compression: str = _COMPRESSION,
     workers: int = _WORKERS,
-    executor: str = _EXECUTOR,
+    executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
 ) -> None:
     """Import MineStudio LMDB trajectories with the Minecraft vocabulary.
@@ -136,13 +146,13 @@ def import_minestudio(
 
 
 def _import(
-    kind: str,
+    kind: Literal["vpt", "minestudio"],
     paths: list[Path],
     out: Path,
     size: int,
     compression: str | None,
     workers: int,
-    executor: str,
+    executor: Executor,
     dry_run: bool,
 ) -> None:
     from ..controls import MINECRAFT
@@ -151,52 +161,32 @@ def _import(
     from ..curation.settings import CleanSettings
     from ..curation.sources import find_items
 
-    _one_of("--executor", executor, ("processes", "ray"))
     settings = CleanSettings(
         domain_of("minecraft"), MINECRAFT, None, size, size, judge="none", compression=compression
     )
-    options = RunOptions(workers, executor, dry_run)  # type: ignore[arg-type]
-    _run(find_items(kind, paths), out, settings, options)  # type: ignore[arg-type]
+    options = RunOptions(workers, executor, dry_run)
+    _run(find_items(kind, paths), out, settings, options)
 
 
 def _run(items: list[Item], out: Path, settings: CleanSettings, options: RunOptions) -> None:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from ..curation.run import clean as run
 
-    bar = Progress(
-        TextColumn("[bold]{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    recordings = bar.add_task("recordings", total=len(items))
-    frames = bar.add_task("frames", total=None, visible=False)
-
-    def finished(name: str, done: int, total: int) -> None:
-        bar.start()
-        bar.update(recordings, completed=done, total=total, description=name)
-
-    def progress(done: int, total: int) -> None:
-        if done % 50 == 0 or done == total:
-            bar.start()
-            bar.update(frames, completed=done, total=total, visible=True)
-
-    try:
-        report = run(items, out, settings, options, finished, progress)
-    finally:
-        if bar.live.is_started:  # bad input shows one line and no bar
-            bar.stop()
+    with bars() as move:
+        report = run(
+            items,
+            out,
+            settings,
+            options,
+            lambda name, done, total: move("recordings", done, total, name),
+            lambda done, total: move("frames", done, total) if done % 50 == 0 or done == total else None,
+        )
     _show(report, out, options.dry)
 
 
 def _show(report: RunReport, out: Path, dry: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = text_console()
     if report.waiting:
         console.print(
             f"{report.waiting:,} questions are with the judge: files in {out}.work/batch; "
@@ -213,17 +203,16 @@ def _show(report: RunReport, out: Path, dry: bool) -> None:
         console.print(
             f"{report.kept:,} frames, {report.hours_kept:.3f} hours {where}{again}", highlight=False
         )
-    errors = Console(stderr=True, soft_wrap=True)
+    errors = text_console(stderr=True, soft_wrap=True)
+    for recording in report.recordings:
+        for note in recording.notes:
+            errors.print(f"note: {recording.name}: {note}", highlight=False, markup=False)
     for failure in report.failures:
         errors.print(f"failed: {failure.name}: {failure.message}", highlight=False, markup=False)
-    if report.failures:
+    nothing = bool(report.recordings) and not report.kept
+    if nothing:
+        errors.print("nothing was kept of any recording: the notes above say why", highlight=False)
+    if report.failures or nothing:
         raise typer.Exit(1)
     if report.waiting:
         raise typer.Exit(3)
-
-
-def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
-    from ..errors import UserError
-
-    if value not in known:
-        raise UserError(f"{option} {value!r} is unknown; use one of: {', '.join(known)}")

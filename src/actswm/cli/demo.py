@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import typer
+
+from .printing import say
 
 ROOM = "freedoom-room/lewm-rollout"
 PLUS = "freedoom-maze/actswm-plus"
@@ -26,6 +29,8 @@ class Size:
     recovered: int
 
 
+INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)
+"""Exit codes of a stage that was asked to stop."""
 FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=3, recovered=4)
 QUICK = Size(frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovered=1)
 
@@ -47,15 +52,35 @@ def demo(
     for number, (title, command) in enumerate(stages.items(), 1):
         mark = finished / title.replace(" ", "-")
         if mark.exists() and mark.read_text() == command:
-            typer.echo(f"[{number}/{len(stages)}] {title}: done before")
+            say(f"[{number}/{len(stages)}] {title}: done before")
             continue
-        typer.echo(f"[{number}/{len(stages)}] {title}: actswm {command}")
+        say(f"[{number}/{len(stages)}] {title}: actswm {command}")
         (finished / "report").unlink(missing_ok=True)  # it shows what is about to change
-        code = subprocess.run([sys.executable, "-m", "actswm", *command.split()], cwd=folder).returncode
+        code = _run([sys.executable, "-m", "actswm", *command.split()], folder)
+        if code in INTERRUPTED:
+            say(f"stopped in stage {number} of {len(stages)} ({title}); the same command goes on from here", err=True)
+            raise typer.Exit(130)
         if code:
             raise typer.Exit(code)
         mark.write_text(command)
-    typer.echo(f"The report is {folder / 'report.html'}")
+    say(f"The report is {folder / 'report.html'}")
+
+
+def _run(command: list[str], folder: Path) -> int:
+    """The stage's exit code. A stage ends by itself when interrupted: it has something to save.
+
+    A terminal sends Ctrl+C to the stage, too; a SIGTERM comes to this process alone and is passed on.
+    """
+    process = subprocess.Popen(command, cwd=folder)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    if before[signal.SIGINT] is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        return process.wait()
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _stages(size: Size) -> dict[str, str]:

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .arguments import MODELS
+from .printing import text_console
 from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
-from .window_options import CHECKPOINTS, CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
+from .trained_on import warn_of_other_data
+from .window_options import CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +26,7 @@ COLUMNS = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "
 
 
 def drift(
-    checkpoints: list[Path] = CHECKPOINTS,
+    checkpoints: list[Path] = MODELS,
     data: Path = DATA,
     windows: int = typer.Option(1280, min=2, help="Windows to sample."),
     split: str = SPLIT,
@@ -48,7 +51,6 @@ def drift(
 
     Example: actswm drift runs/small-lewm-rollout runs/small-actswm --data maze.h5 --plot drift.png
     """
-    from rich.console import Console
 
     from ..diagnosis.bound import model_bounds
     from ..diagnosis.drift import step_drift
@@ -65,8 +67,9 @@ def drift(
     for checkpoint in loaded:
         sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
     warn_of_one_episode(sample)
+    warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     few = sample.first(FEW)
-    console = Console()
+    console = text_console()
     models: list[dict[str, Any]] = []
     curves = []
     for checkpoint in loaded:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import typer
 
+from .arguments import MODEL
+from .printing import say
+
 
 def export(
-    checkpoint: Path = typer.Argument(..., help="A run, or a saved model."),
+    checkpoint: Path = MODEL,
     out: Path = typer.Option(
         ..., "--out", help="Folder for config.json, model.safetensors and a model card."
     ),
@@ -20,8 +23,9 @@ def export(
     """
     import torch
 
-    from ..model.pretrained import WEIGHTS_FILE, load_pretrained, read_config, save_pretrained
+    from ..model.pretrained import load_pretrained, save_pretrained
+    from ..saved_models import WEIGHTS_FILE, read_config
 
     provenance = read_config(checkpoint)["provenance"]
     save_pretrained(load_pretrained(checkpoint), out, provenance, None if full else torch.float16)
-    typer.echo(f"{out}: {(out / WEIGHTS_FILE).stat().st_size / 1e6:.2f} MB")
+    say(f"{out}: {(out / WEIGHTS_FILE).stat().st_size / 1e6:.2f} MB")

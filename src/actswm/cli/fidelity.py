@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from .arguments import MODELS
+from .printing import text_console
 from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
+from .trained_on import warn_of_other_data
 from .window_options import (
     BRANCHING_DATA,
-    CHECKPOINTS,
     CONTEXT,
     CSV,
     EXPECT,
@@ -31,13 +33,16 @@ if TYPE_CHECKING:
 
 
 def fidelity(
-    checkpoints: list[Path] = CHECKPOINTS,
+    checkpoints: list[Path] = MODELS,
     data: Path = BRANCHING_DATA,
     windows: int = typer.Option(128, min=2, help="Windows to sample; each gets 8 true futures."),
     split: str = SPLIT,
     context: int = CONTEXT,
     horizon: int = HORIZON,
     seed: int = SEED,
+    gallery: int = typer.Option(
+        8000, min=0, help="Recorded frames among which the nearest to a prediction tells its pose; 0: no poses."
+    ),
     workers: int = WORKERS,
     truths: Path = TRUTHS,
     json_file: Path = JSON,
@@ -49,13 +54,12 @@ def fidelity(
 
     Example: actswm fidelity runs/small-lewm-rollout runs/small-actswm --data maze.h5 --json fidelity.json
     """
-    from rich.console import Console
 
     from ..diagnosis.fidelity import counterfactual_fidelity
     from ..diagnosis.windows import sample_windows
     from ..origin import this_command
     from .checkpoints import load_checkpoints
-    from .rendering import rendered_futures
+    from .rendering import pose_gallery, rendered_futures
 
     loaded = load_checkpoints(checkpoints)
     frameskip = loaded[0].model.encoding.frameskip
@@ -65,15 +69,17 @@ def fidelity(
     for checkpoint in loaded:
         sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
     warn_of_one_episode(sample)
+    warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     futures = rendered_futures(sample, seed, workers, truths)
-    console = Console()
+    console = text_console()
     models: list[dict[str, Any]] = []
     for checkpoint in loaded:
+        poses = pose_gallery(checkpoint.model, futures, gallery, checkpoint.name) if gallery else None
         with progress(checkpoint.name, len(sample)) as show:
-            table = counterfactual_fidelity(checkpoint.model, futures, progress=show).table()
+            table = counterfactual_fidelity(checkpoint.model, futures, poses=poses, progress=show).table()
         models.append({"name": checkpoint.name, "steps": [asdict(row) for row in table]})
         _print_table(console, checkpoint.name, table)
-    settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
+    settings = {"split": split, "context": context, "horizon": horizon, "seed": seed, "gallery": gallery}
     origin = asdict(this_command())
     result = {"kind": "fidelity", **origin, "data": data.name, "windows": len(sample)}
     result |= {"episodes": sample.episodes, **settings, "models": models}
@@ -114,15 +120,27 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
                 end_section=row.step == last,
             )
     console.print(shown)
+    where = [row for row in table if row.kind == "all" and row.step in steps and row.distance.median >= 0]
+    if where:
+        shown = Table("step", "map units off", "degrees off", "right room", padding=(0, 0))
+        shown.title = f"{name}: the nearest recorded frames (median, 90 %)"
+        for row in where:
+            spreads = (f"{s.median:.0f}, {s.ninth:.0f}" for s in (row.distance, row.angle))
+            shown.add_row(str(row.step), *spreads, short(row.place))
+        console.print(shown)
 
 
 def _csv_rows(models: list[dict[str, Any]]) -> list[list[Any]]:
     figures, parts = ("fidelity", "skill", "top1"), ("mean", "low", "high")
+    poses = [(figure, part) for figure in ("distance", "angle") for part in ("median", "ninth")]
+    poses += [("place", part) for part in parts]
     names = [f"{figure}_{part}" for figure in figures for part in parts]
     rows: list[list[Any]] = [["model", "kind", "step", "cases", "distinct", *names, "chance"]]
+    rows[0] += [f"{figure}_{part}" for figure, part in poses]
     for model in models:
         for row in model["steps"]:
             values = [f"{row[figure][part]:.6f}" for figure in figures for part in parts]
             counts = (row["cases"], row["distinct"])
-            rows.append([model["name"], row["kind"], row["step"], *counts, *values, row["chance"]])
+            where = [f"{row[figure][part]:.6f}" for figure, part in poses]
+            rows.append([model["name"], row["kind"], row["step"], *counts, *values, row["chance"], *where])
     return rows

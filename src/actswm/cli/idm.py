@@ -8,9 +8,12 @@ from pathlib import Path
 
 import typer
 
+from .arguments import dataset_file
+from .printing import say
+
 
 def idm(
-    data: Path = typer.Option(..., "--data", help="Dataset file to train on."),
+    data: Path = dataset_file("Dataset file to train on."),
     out: Path = typer.Option(..., "--out", help="Folder for the trained model."),
     steps: int = typer.Option(2000, help="Training steps."),
     batch: int = typer.Option(64, help="Pairs of frames in a step."),
@@ -22,12 +25,12 @@ def idm(
 
     Example: actswm idm --data room.h5 --out runs/room-idm
     """
-    from ..data import DatasetFile
+    from ..data import open_checked
     from ..recovery.idm import IdmConfig
     from ..recovery.idm_training import IdmTraining, train_idm
     from .results import progress
 
-    with DatasetFile(data) as file:
+    with open_checked(data) as file:
         config = IdmConfig(file.vocabulary.name, frameskip, size)
     with progress("idm", steps) as move:
         model, scores = train_idm(
@@ -42,7 +45,7 @@ def idm(
     }
     command = shlex.join(["actswm", *sys.argv[1:]])
     model.save(out, {"command": command, "data": data.name, "seed": seed, "validation": validation})
-    typer.echo(
+    say(
         f"{out}: {steps} steps; validation: key accuracy {scores.key_accuracy}, "
         f"active {scores.active_accuracy}, balanced {scores.balanced_accuracy}"
     )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from .printing import text_console
+
 
 def inspect(
     file: Path = typer.Argument(..., help="Dataset file."),
@@ -16,7 +18,6 @@ def inspect(
 
     Example: actswm inspect maze.h5 --sheet maze.png
     """
-    from rich.console import Console
     from rich.table import Table
 
     from ..data import validate
@@ -24,9 +25,9 @@ def inspect(
 
     validate(file)
     summary = summarise(file)
-    console = Console()
+    console = text_console()
     console.print(
-        f"[bold]{file}[/]: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes "
+        f"{file}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes "
         f"({summary.shortest} to {summary.longest} rows), {summary.width}x{summary.height} at {summary.fps:g} fps, "
         f"{summary.hours:.2f} h, {summary.invalid_share:.2%} invalid, actions {summary.action_origin}"
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from typing import NoReturn
 
 import typer
 
 from ..errors import UserError
-from . import bench, tasks
+from . import bench, harvest, hud, replay, tasks
 from .annotate import annotate
+from .bench_harvest import bench_harvest
 from .clean import clean, import_app
 from .demo import demo
 from .drift import drift
@@ -17,9 +20,11 @@ from .export import export
 from .fidelity import fidelity
 from .idm import idm
 from .inspect import inspect
+from .last_resort import BUG, refusal, write_details
 from .merge import merge
 from .plan import plan
 from .play import play
+from .printing import TextFormatter, one_line
 from .record import record
 from .recover import recover
 from .report import report
@@ -39,6 +44,9 @@ app.command()(demo)
 app.command()(record)
 app.command()(clean)
 app.add_typer(import_app, name="import")
+app.add_typer(harvest.app, name="harvest")
+app.add_typer(hud.app, name="hud")
+app.add_typer(replay.app, name="replay")
 app.command()(merge)
 app.command()(inspect)
 app.command()(train)
@@ -53,22 +61,39 @@ app.command()(fidelity)
 app.command()(sheet)
 app.command()(report)
 app.command()(play)
+bench.app.command("harvest")(bench_harvest)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
 
 @app.callback()
 def main(verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens in detail.")) -> None:
-    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, format="%(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(TextFormatter("%(name)s: %(message)s"))
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, handlers=[handler])
 
 
 def run() -> None:
-    """Console entry point: bad input ends in one line and exit code 2, Ctrl+C in 130."""
+    """Console entry point: bad input ends in one line and exit code 2, Ctrl+C in 130, our own faults in 70."""
+    # Threads that wait for each other sleep: spinning, two of them on a busy machine take 20 times as long as one.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except UserError as error:
-        sys.stderr.write(f"actswm: {' '.join(str(error).split())}\n")
-        sys.exit(2)
+        _end(one_line(error), 2)
     except KeyboardInterrupt:
-        sys.stderr.write("actswm: interrupted\n")
-        sys.exit(130)
+        _end("interrupted", 130)
+    except SystemExit as end:
+        if end.code == 130:  # typer's answer to Ctrl+C, without a word
+            _end("interrupted", 130)
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and (line := refusal(error)):
+            _end(line, 2)
+        what = one_line(f"{type(error).__name__}: {error}")[:200]
+        _end(f"this is a bug in actswm ({what}); please report it with the details in {write_details(error)}", BUG)
+
+
+def _end(line: str, code: int) -> NoReturn:
+    sys.stderr.write(f"actswm: {line}\n")
+    sys.exit(code)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from .printing import say
+
 
 def merge(
     files: list[Path] = typer.Argument(..., help="Dataset files of one vocabulary and frame size."),
@@ -15,14 +17,14 @@ def merge(
 
     Example: actswm merge expert.h5 explorer.h5 --out both.h5
     """
-    from ..data import DatasetFile
+    from ..data import open_checked
     from ..data.merging import merge as run
     from .bars import bars
 
     total = 0
     for path in files:
-        with DatasetFile(path) as file:
+        with open_checked(path) as file:
             total += file.num_frames
     with bars() as move:
         episodes, frames = run(files, out, lambda done: move("merging", done, total, "frames"))
-    typer.echo(f"{out}: {frames:,} frames in {episodes:,} episodes")
+    say(f"{out}: {frames:,} frames in {episodes:,} episodes")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from ..errors import UserError
+from .arguments import saved_models
 from .bench import write_json
+from .printing import say, shown, text_console
 
 if TYPE_CHECKING:
+    from ..game import Game
     from ..planning.evaluation import EpisodeResult, MethodResult
     from ..planning.methods import Method
+    from ..planning.planner import PlanSettings
 
 
 def plan(
     checkpoints: list[Path] = typer.Argument(
-        None, help="Model folders (config.json + model.safetensors); none for baselines alone."
+        None, help="Model folders (config.json + model.safetensors); none for baselines alone.", callback=saved_models
     ),
     task_name: str = typer.Option(..., "--task", help="family/task, such as freedoom/follow-room."),
     episodes: int = typer.Option(20, min=1, help="The first so many of the task's starts."),
@@ -31,13 +35,18 @@ def plan(
     reference_file: Path = typer.Option(
         None, "--reference", help="Follow this clip (.npz, as in OUT/references) and not the expert's."
     ),
-    search: str = typer.Option("categorical", help="categorical, or library-init (the paper's)."),
-    cost: str = typer.Option("tracking", help="tracking (the paper's), or final."),
+    search: Literal["categorical", "library-init"] = typer.Option(
+        "categorical", help="How plans are found; library-init is the paper's."
+    ),
+    cost: Literal["tracking", "final"] = typer.Option("tracking", help="tracking is the paper's."),
+    phase: Literal["clock", "sight"] = typer.Option(
+        "clock", help="Goals advance by the clock (the paper's), or by sight."
+    ),
     horizon: int = typer.Option(12, help="Chunks in a plan."),
     candidates: int = typer.Option(512, help="Plans in an iteration."),
     iterations: int = typer.Option(6, help="Iterations of a search."),
     warm_start: bool = typer.Option(True, help="Begin each search at the previous plan, shifted."),
-    precision: str = typer.Option("fp32", help="Of the imagined futures: fp32 or bf16."),
+    precision: Literal["fp32", "bf16"] = typer.Option("fp32", help="Of the imagined futures."),
     seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),
     film: bool = typer.Option(True, help="Write an MP4 of each episode."),
     threads: int = typer.Option(1, min=1, help="Processor threads of a plan."),
@@ -70,6 +79,7 @@ def plan(
     from ..report.sources import gather
     from ..report.success_plot import plot_successes
     from .checkpoints import load_checkpoints
+    from .trained_on import warn_of_other_frames
 
     torch.set_num_threads(threads)
     others = gather(beside).plans
@@ -83,11 +93,12 @@ def plan(
             f"with {task.vocabulary.name}; use {task.library!r}"
         )
     settings = PlanSettings(
-        search=search, cost=cost, horizon=horizon, candidates=candidates, iterations=iterations,
+        search=search, cost=cost, phase=phase, horizon=horizon, candidates=candidates, iterations=iterations,
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
-    for each in load_checkpoints(checkpoints or []):
+    loaded = load_checkpoints(checkpoints or [])
+    for each in loaded:
         planner = Planner(each.model, library, settings)
         identity = _identity(each.path, settings)
         methods.append((planning(each.name, planner, task.mask, identity), each.model.config.image_size))
@@ -96,13 +107,21 @@ def plan(
     methods += [(baseline(name, task, library, seed), size) for name in names]
     if not methods:
         raise UserError("nothing to evaluate: give a checkpoint or --baselines")
+    unwarned = [each.path for each in loaded]
+
+    def open_game(pixels: int) -> Game:
+        game = make_game(task.game, size=(pixels, pixels), **dict(task.game_options))
+        while unwarned:
+            warn_of_other_frames(unwarned.pop(), task.game, game.fps)
+        return game
+
     about = {"kind": "plan", **asdict(this_command()), "seed": seed}
     evaluation = Evaluation(
         task=task,
         episodes=episodes,
         raw_steps=RAW_STEPS,
         out=out or Path("plans", task.name.replace("/", "-")),
-        open_game=lambda pixels: make_game(task.game, size=(pixels, pixels), **dict(task.game_options)),
+        open_game=open_game,
         engine_errors=(EngineDied,),
         reference=load_reference(reference_file) if reference_file else None,
         film=film,
@@ -110,37 +129,38 @@ def plan(
     )
     results = _run(evaluation, methods)
     _show(task.name, results)
-    typer.echo(f"episodes, films and references: {evaluation.out}")
+    say(f"episodes, films and references: {evaluation.out}")
     if json_file:
         write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
     if picture:
         plot_successes([*gather([evaluation.out / "results.json"]).plans, *others], picture)
         alt = "Share of successful episodes of each method, with 95 % Wilson intervals"
         write_note(picture, "successes", "Success rates", alt, this_command(), seed)
-        typer.echo(f"success rates: {picture}")
+        say(f"success rates: {picture}")
 
 
-def _identity(path: Path, settings: object) -> dict[str, object]:
+def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
     """What an episode depends on: an episode played with other settings or weights is not the same one."""
     import hashlib
-    from dataclasses import asdict, is_dataclass
+    from dataclasses import asdict
 
     weights = hashlib.sha256((path / "model.safetensors").read_bytes()).hexdigest()[:16]
-    assert is_dataclass(settings) and not isinstance(settings, type)
-    return {"weights": weights, **asdict(settings)}
+    identity = {"weights": weights, **asdict(settings)}
+    if settings.phase == "clock":  # there was nothing else when older episodes were played
+        del identity["phase"]
+    return identity
 
 
 def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, ...]:  # type: ignore[no-untyped-def]
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TextColumn("{task.fields[won]} succeeded"), TimeElapsedColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=text_console(stderr=True)) as bar:
         bars = {
-            method.name: bar.add_task(method.name, total=evaluation.episodes, won=0) for method, _ in methods
+            method.name: bar.add_task(shown(method.name), total=evaluation.episodes, won=0) for method, _ in methods
         }
 
         def show(method: str, result: EpisodeResult | None) -> None:
@@ -151,7 +171,6 @@ def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, .
 
 
 def _show(task: str, results: tuple[MethodResult, ...]) -> None:
-    from rich.console import Console
     from rich.table import Column, Table
 
     method = Column("method", overflow="fold")  # a name that is cut tells nothing
@@ -162,4 +181,4 @@ def _show(task: str, results: tuple[MethodResult, ...]) -> None:
         latency = f"{result.plan_cpu_seconds:.2f}" if result.plan_cpu_seconds else "-"
         counts = f"{result.successes}/{result.episodes}{lost}"
         table.add_row(result.method, counts, f"{result.low:.0%} to {result.high:.0%}", chunks, latency)
-    Console().print(table)
+    text_console().print(table)

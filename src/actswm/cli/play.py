@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import UserError
+from .arguments import existing_file, saved_models
 from .checkpoints import Checkpoint, load_checkpoints
+from .printing import say
 
 if TYPE_CHECKING:
     from ..game import Game
@@ -25,9 +27,16 @@ MOST_STEPS = 64
 
 def play(
     game_name: str = typer.Argument(metavar="GAME", help="family/world, such as freedoom/room"),
-    checkpoint: Path = typer.Option(None, "--model", help="Model folder; without one you only play."),
+    checkpoint: Path = typer.Option(
+        None, "--model", help="Model folder; without one you only play.", callback=saved_models
+    ),
     data: Path = typer.Option(
-        None, "--data", help="Dataset file whose frames stand in for what the model imagines."
+        
+        None,
+        "--data",
+        help="Dataset file whose frames stand in for what the model imagines.",
+        callback=existing_file,
+    
     ),
     save: Path = typer.Option(None, help="Keep what is played in this dataset file (.h5)."),
     owamcap: Path = typer.Option(None, help="Folder that gets every episode as OWAMcap (MCAP + MKV)."),
@@ -98,12 +107,12 @@ def play(
                 closing(_imagination(loaded, data, gallery, shown, board))
             )
         last.enter_context(_ending(session))  # and closing is not interrupted either
-        typer.echo(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
+        say(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
         session.run()
     for path in (save, owamcap):
         if path:
             episodes = f"{tape.episodes:,} new episode{'s' * (tape.episodes != 1)}"
-            typer.echo(f"{path}: {tape.frames:,} new frames in {episodes}")
+            say(f"{path}: {tape.frames:,} new frames in {episodes}")
 
 
 def _steps(text: str) -> tuple[int, ...]:
@@ -132,13 +141,13 @@ def _imagination(
     import numpy as np
     import torch
 
-    from ..data import DatasetFile
+    from ..data import open_checked
     from ..diagnosis.gallery import Gallery
     from ..play.imagination import Imagination
     from .bars import bars
 
     torch.set_num_threads(1)  # the game and the browser need the rest
-    with DatasetFile(data) as file:
+    with open_checked(data) as file:
         rows = np.flatnonzero(file.frame_valid)
     if not len(rows):
         raise UserError(f"{data}: has no valid frame to show; choose another file")

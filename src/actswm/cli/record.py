@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from .printing import say, text_console
+
 
 def record(
     game: str = typer.Argument(
@@ -23,6 +25,9 @@ def record(
     controls: str = typer.Option(
         "", help="Only these controls do anything, e.g. W,Turn_L,Turn_R (default: the world's own)."
     ),
+    branches: int = typer.Option(
+        0, min=0, help="At every 64th step, also record so many other futures of 8 model steps (siblings)."
+    ),
     owamcap: Path = typer.Option(None, help="Folder that gets every episode as OWAMcap (MCAP + MKV), too."),
 ) -> None:
     """Record a game with scripted players; the result depends on the arguments, not on the number of workers.
@@ -31,17 +36,16 @@ def record(
 
     Example: actswm record freedoom/maze --steps 50000 --workers 2 --out maze.h5
     """
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from ..games.episodes import RecordingPlan
     from ..games.recording import record as run
 
     options = {"controls": controls.replace(" ", "").split(",")} if controls else {}
-    plan = RecordingPlan(game, seed, (size, size), behaviour, episode_steps, options)
-    console = Console(stderr=True)
+    plan = RecordingPlan(game, seed, (size, size), behaviour, episode_steps, options, branches)
+    console = text_console(stderr=True)
     columns = (
-        TextColumn("[bold]{task.description}"),
+        TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
@@ -59,7 +63,7 @@ def record(
         recording = run(plan, steps, out, workers=workers, owamcap=owamcap, progress=show)
     finally:
         bar.stop()
-    print(
+    say(
         f"{recording.path}: {recording.frames:,} frames in {recording.episodes:,} episodes "
         f"({recording.new_frames:,} new)"
     )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import typer
+
+from .arguments import MODELS, dataset_file
+from .printing import say
 
 CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
 ELITES = typer.Option(128, help="Best candidates to which the next iteration is fitted.")
@@ -12,25 +16,24 @@ ITERATIONS = typer.Option(8, help="Iterations of a search.")
 CLIP = typer.Option(
     False, "--clip", help="Keep buttons between up and down (0..1) in the search; the paper does not."
 )
-METHOD = typer.Option("cem", "--search", help="cem (the paper's), or pool: try every observed action once.")
+Search = Literal["cem", "pool"]
+METHOD = typer.Option("cem", "--search", help="cem is the paper's; pool tries every observed action once.")
 WINDOW = typer.Option(4, help="Steps that --target joint searches at once.")
 
 
 def recover(
-    checkpoints: list[Path] = typer.Argument(help="Folders of saved models, compared on the same windows."),
-    data: Path = typer.Option(..., "--data", help="Dataset file with recorded actions."),
+    checkpoints: list[Path] = MODELS,
+    data: Path = dataset_file("Dataset file with recorded actions."),
     windows: int = typer.Option(15, help="How many windows."),
     steps: int = typer.Option(32, help="Model steps to recover in each; the target frame lies at their end."),
-    target: str = typer.Option(
-        "far", help="far (the paper's), every-step (each step's own frame), or joint (some steps at once)."
+    target: Literal["far", "every-step", "joint"] = typer.Option(
+        "far", help="The window's last frame (the paper's), each step's own, or some steps' at once."
     ),
-    method: str = METHOD,
+    method: Search = METHOD,
     joint_window: int = WINDOW,
-    human_guide: bool = typer.Option(
-        False, "--human-guide", help="Start from the training split's actions (default)."
+    guide: Literal["human-guide", "gt-dist", "zero-init"] = typer.Option(
+        "human-guide", help="Start from the training split's actions, from the window's own, or from no-op."
     ),
-    gt_dist: bool = typer.Option(False, "--gt-dist", help="Start from the window's own actions: an oracle."),
-    zero_init: bool = typer.Option(False, "--zero-init", help="Start from no-op."),
     img_size: int = typer.Option(
         None, help="Demand this input resolution; frames are resized to the model's."
     ),
@@ -39,7 +42,9 @@ def recover(
     iterations: int = ITERATIONS,
     clip: bool = CLIP,
     split: str = typer.Option("test", help="Episodes the windows come from."),
-    validity: str = typer.Option("strict", help="strict, or endpoints (Appendix D to the letter)."),
+    validity: Literal["strict", "endpoints"] = typer.Option(
+        "strict", help="endpoints is Appendix D to the letter."
+    ),
     seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
     idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
     picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),
@@ -61,16 +66,18 @@ def recover(
     from .checkpoints import load_checkpoints
     from .recovery_tables import figures, piano_roll, show
     from .results import progress, save_result
+    from .trained_on import warn_of_other_data
 
     options = RecoveryOptions(
         SearchSettings(candidates, elites, iterations, clip=clip),
-        method,  # type: ignore[arg-type]  # checked by the class
-        target,  # type: ignore[arg-type]
+        method,
+        target,
         joint_window,
-        _guide(human_guide, gt_dist, zero_init),  # type: ignore[arg-type]
+        guide,
         seed,
     )
-    models = {checkpoint.name: checkpoint.model for checkpoint in load_checkpoints(checkpoints)}
+    loaded = load_checkpoints(checkpoints)
+    models = {checkpoint.name: checkpoint.model for checkpoint in loaded}
     first = next(iter(models.values()))
     for name, model in models.items():
         if img_size and model.config.image_size != img_size:
@@ -82,10 +89,11 @@ def recover(
         frameskip=first.encoding.frameskip,
         split=split,
         seed=seed,
-        validity=validity,  # type: ignore[arg-type]
+        validity=validity,
     )
     if picture_window >= len(sample):
         raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
+    warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     direct = InverseDynamics.load(idm) if idm else None
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
     recoveries = {}
@@ -112,14 +120,6 @@ def recover(
         write_piano_roll(picture, vocabulary.names, *chosen, title=title)
         alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
         write_note(picture, "piano-roll", title, alt, this_command(), seed)
-        typer.echo(f"piano roll: {picture}")
+        say(f"piano roll: {picture}")
     roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
     save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist(), roll))
-
-
-def _guide(human: bool, oracle: bool, zero: bool) -> str:
-    from ..errors import UserError
-
-    if human + oracle + zero > 1:
-        raise UserError("choose one of --human-guide, --gt-dist and --zero-init")
-    return "gt-dist" if oracle else "zero-init" if zero else "human-guide"

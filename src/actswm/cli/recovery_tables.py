@@ -7,9 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from ..origin import this_command
+from .printing import say, text_console
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,16 +31,15 @@ def show(
         "ORACLE: each window's own actions" if options.guide == "gt-dist" else f"{options.guide} ({origin})"
     )
     search = f"{options.method}, clipped" if options.search.clip else options.method
-    typer.echo(f"{windows} windows, target {options.target}, search {search}, {guide}")
+    say(f"{windows} windows, target {options.target}, search {search}, {guide}")
     table(scores, recoveries)
     for name, recovery in recoveries.items():
         control_table(name, scores[name])
         if recovery.verdict:
-            typer.echo(f"{name}: {recovery.verdict}")
+            say(f"{name}: {recovery.verdict}")
 
 
 def table(scores: dict[str, Scores], recoveries: dict[str, Recovery]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     rows = Table(
@@ -52,11 +50,10 @@ def table(scores: dict[str, Scores], recoveries: dict[str, Recovery]) -> None:
         gaps = (found.gap, found.relative_gap, found.random_search_gap) if found else ("", "", "")
         figures = (*gaps, one.key_accuracy, one.active_accuracy, one.balanced_accuracy, one.f1)
         rows.add_row(name, *(str(figure) for figure in figures))
-    _wide(Console()).print(rows)
+    _wide(text_console()).print(rows)
 
 
 def control_table(name: str, scores: Scores) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     rows = Table("control", "pressed", "precision", "recall", "F1", "balanced", title=name)
@@ -66,7 +63,7 @@ def control_table(name: str, scores: Scores) -> None:
             rows.add_row(control.name, f"{control.pressed_share:.1%}", *(str(figure) for figure in figures))
     for camera, error in scores.camera_error.items():
         rows.add_row(camera, "", f"mean absolute error {error}")
-    _wide(Console()).print(rows)
+    _wide(text_console()).print(rows)
 
 
 def _wide(console: Any) -> Any:
@@ -91,7 +88,7 @@ def figures(
             "random_search_gap": asdict(found.random_search_gap),
             "mean_cost": float(found.cem.mean()),
             "mean_random_cost": float(found.random.mean()),
-            "mean_confidence": float(found.confidence.mean()),
+            "mean_gain": float(found.gain.mean()),
             "verdict": found.verdict,
         }
         for name, found in recoveries.items()

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..errors import UserError
 
 if TYPE_CHECKING:
     from ..diagnosis.futures import Branching, Render, Rendered, TrueFutures
+    from ..diagnosis.poses import PoseGallery
     from ..diagnosis.windows import WindowSample
+    from ..model import WorldModel
 
 
 def renderer(data: Path, workers: int) -> Render:
     """Branches the game of a recording, `workers` engines side by side."""
-    from ..data import DatasetFile
+    from ..data import open_checked
     from ..diagnosis.futures import Rendered
+    from ..game import POSE
     from ..games.branching import BranchPoint, branch_all
+    from ..games.episodes import pose_of
 
-    with DatasetFile(data) as file:
+    with open_checked(data) as file:
         name, size, attributes = file.source, (file.height, file.width), file.attributes
     if attributes.get("task"):
         raise UserError(
@@ -30,9 +37,39 @@ def renderer(data: Path, workers: int) -> Render:
         asked = [BranchPoint(p.seed, p.prefix, list(p.alternatives), p.every) for p in points]
         options = attributes.get("options", {})
         for result in branch_all(name, asked, size=size, workers=workers, **options):
-            yield Rendered(result.start, tuple(future.frames for future in result.futures))
+            poses = [[pose_of(told) for told in future.telemetry] for future in result.futures]
+            yield Rendered(
+                result.start,
+                tuple(future.frames for future in result.futures),
+                tuple(np.array(rows, np.float32).reshape(len(rows), len(POSE)) for rows in poses),
+            )
 
     return render
+
+
+def pose_gallery(model: WorldModel, futures: TrueFutures, frames: int, name: str) -> PoseGallery | None:
+    """Frames of the futures' recording with their poses, and rooms where the game knows them; None without poses."""
+    from ..data import open_checked
+    from ..diagnosis.gallery import Gallery
+    from ..diagnosis.poses import PoseGallery
+    from ..games.freedoom.rooms import Rooms
+    from ..games.freedoom.worlds import WORLDS
+    from .bars import bars
+
+    path = futures.sample.path
+    with open_checked(path) as file:
+        if "pose" not in file.extra_columns:
+            return None
+        pose, episode = file.column("pose"), file.episode_idx
+        rows = np.flatnonzero(file.frame_valid & np.isfinite(pose[:, :2]).all(1))
+        family, _, world = file.source.partition("/")
+    if not len(rows) or not np.isfinite(futures.pose[..., :2]).any():
+        return None
+    known = family == "freedoom" and world in WORLDS and len(WORLDS[world].maps) == 1
+    with bars() as move:
+        gallery = Gallery.of(model, path, rows, frames, progress=partial(move, f"{name}: gallery"))
+    shown = gallery.frames.starts
+    return PoseGallery(gallery, episode[shown], pose[shown], Rooms.of(world).at if known else None)
 
 
 def rendered_futures(sample: WindowSample, seed: int, workers: int, path: Path | None) -> TrueFutures:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import typer
 
+from .printing import say
+
 
 def report(
     paths: list[Path] = typer.Argument(
@@ -25,4 +27,4 @@ def report(
     page = build_page(gather(paths), title, films)
     write_page(page, out)
     shown = ", ".join(section.short.lower() for section in page.sections)
-    typer.echo(f"{out}: {out.stat().st_size / 1e6:.1f} MB; {shown}")
+    say(f"{out}: {out.stat().st_size / 1e6:.1f} MB; {shown}")

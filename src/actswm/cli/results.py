@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,10 @@ if TYPE_CHECKING:
     from ..diagnosis.windows import WindowSample
     from ..intervals import Estimate
 
+from ..atomic import written_whole
 from .bars import bars
 from .bench import write_json
+from .printing import say
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 def warn_of_one_episode(sample: WindowSample) -> None:
     if sample.episodes == 1:
-        typer.echo(
+        say(
             f"all {len(sample)} windows come from one episode: shuffled actions and random futures are of the same "
             "place, and intervals are too narrow; record more episodes, or use --split all on a recording that "
             "nothing was trained on",
@@ -61,11 +62,8 @@ def save_result(json_file: Path | None, result: dict[str, Any]) -> None:
 
 
 def save_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
-    """Write to a temporary name, then rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "w", newline="") as file:
+    with written_whole(path) as temporary, open(temporary, "w", newline="") as file:
         csv.writer(file).writerows(rows)
-    os.replace(temporary, path)
 
 
 def require_expected(expect: Path | None, result: dict[str, Any], tolerance: float) -> None:
@@ -76,8 +74,8 @@ def require_expected(expect: Path | None, result: dict[str, Any], tolerance: flo
 
     wrong = differences(read_expected(expect), as_json(result), tolerance)
     for difference in wrong[:20]:
-        typer.echo(str(difference), err=True)
+        say(str(difference), err=True)
     if wrong:
-        typer.echo(f"{len(wrong)} figures of {expect} do not come out again", err=True)
+        say(f"{len(wrong)} figures of {expect} do not come out again", err=True)
         raise typer.Exit(1)
-    typer.echo(f"all figures of {expect} come out again within {tolerance:g}")
+    say(f"all figures of {expect} come out again within {tolerance:g}")

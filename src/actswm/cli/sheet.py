@@ -7,11 +7,13 @@ from pathlib import Path
 
 import typer
 
+from .arguments import MODEL
+from .printing import say
 from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
 
 
 def sheet(
-    checkpoint: Path = typer.Argument(..., help="Model folder."),
+    checkpoint: Path = MODEL,
     data: Path = BRANCHING_DATA,
     out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write."),
     window: int = typer.Option(
@@ -69,4 +71,4 @@ def sheet(
     alt = f"Frames of {len(rows)} futures from one moment, {', '.join(row.title for row in rows)}: "
     alt += "what truly happens above what the model expects"
     write_note(out, "sheet", title, alt, this_command(), seed)
-    typer.echo(f"{out}: {len(rows)} futures of window {chosen}")
+    say(f"{out}: {len(rows)} futures of window {chosen}")

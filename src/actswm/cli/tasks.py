@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from .bench import write_json
+from .printing import text_console
 
 app = typer.Typer(help="Planning tasks in the games.\n\nExample: actswm tasks list", no_args_is_help=True)
 
@@ -17,7 +18,6 @@ def list_tasks() -> None:
 
     Example: actswm tasks list
     """
-    from rich.console import Console
     from rich.table import Table
 
     from ..games.tasks import find_task, task_names
@@ -26,7 +26,7 @@ def list_tasks() -> None:
     for task in map(find_task, task_names()):
         budgets = (str(task.plan_budget), str(task.env_budget))
         table.add_row(task.name, task.library, *budgets, task.mask, str(len(task.starts)))
-    Console().print(table)
+    text_console().print(table)
 
 
 @app.command()
@@ -43,7 +43,6 @@ def check(
     """
     from dataclasses import asdict
 
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Table
 
@@ -51,8 +50,8 @@ def check(
     from ..games.tasks.check import check_tasks
 
     tasks = [find_task(name) for name in task_names(family)]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=text_console(stderr=True)) as bar:
         bars = {task.name: bar.add_task(task.name, total=2 * len(task.starts)) for task in tasks}
         checks = check_tasks(tasks, workers, lambda name: bar.advance(bars[name]))
     table = Table("task", "expert", "random", "expert's chunks", "fit")
@@ -60,7 +59,7 @@ def check(
         fit = result.expert >= 0.95 * result.starts and result.random <= 0.3 * result.starts
         counts = (f"{result.expert}/{result.starts}", f"{result.random}/{result.starts}")
         table.add_row(result.task, *counts, f"{result.expert_chunks:.1f}", "yes" if fit else "no")
-    Console().print(table)
+    text_console().print(table)
     if json_file:
         found = {result.task.split("/", 1)[1]: asdict(result) for result in checks}
         write_json(json_file, {"tasks": found})

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import typer
 
+from .arguments import dataset_file
+from .printing import say
+
+
+def known_preset(context: typer.Context, preset: str) -> str:
+    from ..presets import require_preset
+
+    if not context.resilient_parsing:
+        require_preset(preset)
+    return preset
+
 
 def train(
-    preset: str = typer.Argument(..., help="Size and variant, such as small/actswm or paper/lewm-rollout."),
+    preset: str = typer.Argument(
+        ..., help="Size and variant, such as small/actswm or paper/lewm-rollout.", callback=known_preset
+    ),
     overrides: list[str] = typer.Argument(None, help="Settings as section.key=value."),
-    data: Path = typer.Option(..., "--data", help="Dataset file to train on."),
+    data: Path = dataset_file("Dataset file to train on."),
     out: Path = typer.Option(None, "--out", help="Run folder; default runs/<preset>."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress bar."),
@@ -22,31 +36,39 @@ def train(
     """
     from ..diagnosis.probe import drift_probe
     from ..origin import this_command
+    from ..processes import only_run
+    from ..saved_models import locate
     from ..training import load_config
     from ..training import train as run
     from .progress import training_progress
+    from .trained_on import warn_of_other_data
 
     config = load_config(preset, overrides or [])
+    if config.training.start_from:
+        warn_of_other_data([locate(config.training.start_from)], data)
     folder = out or Path("runs") / preset.replace("/", "-")
-    result = run(
-        config,
-        data,
-        folder,
-        resume=resume,
-        probes=[
-            drift_probe(
-                data,
-                config.model.predictor.context,
-                config.objective.horizon if config.objective.rollout else 1,
-                config.model.frameskip,
-            )
-        ],
-        callbacks=[] if quiet else [training_progress()],
-        command=this_command().command,
-    )
+    # its other processes belong to this very run
+    alone = only_run(folder, ".lock") if "LOCAL_RANK" not in os.environ else nullcontext()
+    with alone:
+        result = run(
+            config,
+            data,
+            folder,
+            resume=resume,
+            probes=[
+                drift_probe(
+                    data,
+                    config.model.predictor.context,
+                    config.objective.horizon if config.objective.rollout else 1,
+                    config.model.frameskip,
+                )
+            ],
+            callbacks=[] if quiet else [training_progress()],
+            command=this_command().command,
+        )
     if os.environ.get("LOCAL_RANK", "0") != "0":
         return
     figures = ", ".join(f"{name} {value:.4f}" for name, value in result.validation.items())
-    typer.echo(
+    say(
         f"{result.model_folder}: {result.steps} steps in {result.seconds:.0f} s; validation: {figures}"
     )

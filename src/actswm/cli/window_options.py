@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
-CHECKPOINTS = typer.Argument(..., help="Model or run folders; all are judged on the same windows.")
-DATA = typer.Option(..., "--data", help="Dataset file.")
-BRANCHING_DATA = typer.Option(..., "--data", help="Recording of a game that can branch (Freedoom).")
+from .arguments import dataset_file
+
+DATA = dataset_file("Dataset file.")
+BRANCHING_DATA = dataset_file("Recording of a game that can branch (Freedoom).")
 SPLIT = typer.Option(
     "test", help="train, validation or test episodes; all of a recording made to evaluate on."
 )

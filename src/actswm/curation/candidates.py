@@ -48,15 +48,16 @@ def plan_candidates(table: FrameTable, every_ns: int) -> CandidatePlan:
 
 
 def matched(source: Source) -> Iterator[tuple[int, DecodedFrame]]:
-    """Decoded frames with their rows; only kept rows, each at most once, in order."""
+    """Decoded frames with their rows; only kept rows, each at most once, in order. Resampled rows share frames."""
     rows = np.flatnonzero(source.table.kept)
-    times = source.table.pts_ns[rows]
-    after = -1
+    times = source.table.shown_ns[rows]
+    after = 0
     for frame in source.decode():
-        position = int(np.searchsorted(times, frame.pts_ns))
-        if position > after and position < len(times) and times[position] == frame.pts_ns:
-            after = position
-            yield int(rows[position]), frame
+        first, last = (int(np.searchsorted(times, frame.pts_ns, side)) for side in ("left", "right"))
+        if after <= first < last:
+            after = last
+            for row in rows[first:last].tolist():
+                yield row, frame
 
 
 class CandidateMaker:
@@ -81,5 +82,5 @@ def candidates_of(source: Source, every_ns: int) -> Iterator[Candidate]:
     wanted = set(plan_candidates(source.table, every_ns).rows.tolist())
     maker = CandidateMaker()
     for row, frame in matched(source):
-        if row in wanted:
+        if row in wanted and not frame.corrupt:
             yield maker.make(frame)

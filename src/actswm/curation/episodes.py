@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +25,8 @@ class Row:
     index: int
     segment: int
     pts_ns: int
+    shown_ns: int
+    """The video time of the picture, which is `pts_ns` unless the source was resampled."""
     pixels: NDArray[np.uint8]
     action: NDArray[np.float32]
 
@@ -49,6 +53,17 @@ class EpisodeBuilder:
     _long_enough: bool = False
     _block: AbstractContextManager[EpisodeWriter] | None = None
     _episode: EpisodeWriter | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take back an episode that was under way when something went wrong, while its file is still there."""
+        if self._block is not None:
+            block, self._block = self._block, None
+            block.__exit__(kind, error, trace)
 
     def add(self, row: Row) -> None:
         if self._last is not None and (
@@ -91,5 +106,5 @@ class EpisodeBuilder:
             np.stack([row.pixels for row in rows]),
             np.stack([row.action for row in rows]),
             ~edge,
-            pts_ns=np.array([row.pts_ns for row in rows]),
+            pts_ns=np.array([row.shown_ns for row in rows]),
         )

@@ -60,6 +60,9 @@ class _Pass:
         missing = self.source.table.kept.copy()
         for row, frame in matched(self.source):
             missing[row] = False
+            if frame.corrupt:
+                self.drop[row] = Drop.VIDEO_CORRUPT
+                continue
             candidate = int(plan.of_row[row])
             if plan.rows[candidate] == row:
                 picture = maker.make(frame)
@@ -86,9 +89,8 @@ class _Pass:
                     return
                 if future.result().gameplay:
                     table = self.source.table
-                    self.builder.add(
-                        Row(row, int(table.segment[row]), int(table.pts_ns[row]), pixels, table.action[row])
-                    )
+                    times = int(table.pts_ns[row]), int(table.shown_ns[row])
+                    self.builder.add(Row(row, int(table.segment[row]), *times, pixels, table.action[row]))
                 else:
                     self.drop[row] = Drop.NOT_GAMEPLAY
             elif candidate < upto:
@@ -116,7 +118,7 @@ def export(
     progress: Progress | None = None,
 ) -> Outcome:
     """Run the pass; `writer` None decides and counts without writing."""
-    builder = EpisodeBuilder(writer, cuts)
-    state = _Pass(source, judge, builder, size, cuts, source.table.drop.copy())
-    state.run(progress)
+    with EpisodeBuilder(writer, cuts) as builder:
+        state = _Pass(source, judge, builder, size, cuts, source.table.drop.copy())
+        state.run(progress)
     return Outcome(state.drop, tuple(builder.episodes), dict(state.labels), state.sheet)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..formats.owamcap import ClockOffset
 from ..formats.video import MS, NS, DecodedFrame
+
+SLOWEST_FPS = 0.01
+"""Rates are written with two decimals, and 0 is none."""
 
 
 class Drop(IntEnum):
@@ -28,6 +32,7 @@ class Drop(IntEnum):
     VIDEO_UNDECODABLE = 10
     NOT_GAMEPLAY = 11
     SHORT_INTERVAL = 12
+    VIDEO_CORRUPT = 13
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,16 @@ class CutRules:
 
 @dataclass(frozen=True)
 class FrameTable:
-    """Every frame of a source in order: time, action, drop reason, and segment (-1 where dropped)."""
+    """Every frame of a source in order: time, action, drop reason, and segment (-1 where dropped).
+
+    `shown_ns` is the video time of the picture that a row shows: its own time, unless the source was resampled.
+    """
 
     pts_ns: NDArray[np.int64]
     action: NDArray[np.float32]
     drop: NDArray[np.uint8]
     segment: NDArray[np.int32]
+    shown_ns: NDArray[np.int64]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -66,6 +75,12 @@ class Source:
     table: FrameTable
     fps: float
     decode: Callable[[], Iterator[DecodedFrame]]
+    resampled: bool = False
+    """Are the rows `fps` steps a second, or frames as they came?"""
+    clock: ClockOffset | None = None
+    """Between the input log and the video, where they have clocks of their own."""
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    """What was wrong with messages or lines that did not decode, and how often."""
 
 
 def segmented(
@@ -81,7 +96,7 @@ def segmented(
         else:
             segment[rows] = count
             count += 1
-    return FrameTable(pts_ns, action, drop, segment)
+    return FrameTable(pts_ns, action, drop, segment, pts_ns)
 
 
 def runs(pts_ns: NDArray[np.int64], rows: NDArray[np.int64], gap_ns: int) -> list[NDArray[np.int64]]:
@@ -97,6 +112,7 @@ def nominal_fps(pts_ns: NDArray[np.int64]) -> float:
     intervals = intervals[intervals > 0]
     if not len(intervals):
         return 1.0
-    median = int(np.median(intervals))
+    # A middle interval and not a mean of two: there is always one of about that length.
+    median = int(np.sort(intervals)[len(intervals) // 2])
     usual = intervals[(4 * intervals >= 3 * median) & (4 * intervals <= 5 * median)]
-    return round(len(usual) * NS / int(usual.sum()), 2)
+    return max(SLOWEST_FPS, round(len(usual) * NS / int(usual.sum()), 2))

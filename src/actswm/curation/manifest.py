@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data import DatasetFile
+from ..data import open_checked
 from ..errors import UserError
 from .report import RecordingReport
 from .work import write_json
@@ -46,7 +46,7 @@ class Manifest:
         """
         if not out.exists():
             return cls()
-        with DatasetFile(out) as file:
+        with open_checked(out, may_be_empty=True) as file:
             fingerprint = file.attributes.get("manifest")
         for path in (_path(out), _next_path(out)):
             manifest = _load(path) if path.exists() else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
+from ..data import Column, DatasetSpec, DatasetWriter, open_checked
 from ..data.journal import journal_path
 from ..data.merging import copy_episode
 from .manifest import Entry, Manifest
@@ -36,7 +36,6 @@ class Piece:
 
 def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
     """Write `out` and its manifest; both appear whole or stay as they were."""
-    rates = sorted(piece.report.fps for piece in pieces if piece.report.episodes) or [pieces[0].report.fps]
     first_episodes = [0, *accumulate(piece.report.episodes for piece in pieces)]
     manifest = Manifest(tuple(Entry(p.key, first, p.report) for p, first in zip(pieces, first_episodes)))
     attributes: dict[str, Any] = {"cleaning": settings.describe(), "manifest": manifest.fingerprint}
@@ -47,7 +46,7 @@ def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
         settings.vocabulary,
         settings.height,
         settings.width,
-        rates[len(rates) // 2],
+        settings.fps or _rate(pieces),
         source=settings.domain.name,
         attributes=attributes,
         columns={**COLUMNS, "recording": Column("int32")},
@@ -67,8 +66,15 @@ def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
         journal_path(temporary).unlink(missing_ok=True)
 
 
+def _rate(pieces: Sequence[Piece]) -> float:
+    """The rate of most of the time that was kept."""
+    rates = sorted((piece.report.fps, piece.report.kept_ns) for piece in pieces)
+    passed = np.cumsum([kept_ns for _, kept_ns in rates])
+    return rates[int(np.searchsorted(passed, passed[-1] / 2))][0]
+
+
 def _copy(piece: Piece, number: int, writer: DatasetWriter) -> None:
-    with DatasetFile(piece.path) as file:
+    with open_checked(piece.path, may_be_empty=True) as file:
         columns = {"pts_ns": file.column("pts_ns"), "recording": np.full(file.num_frames, number)}
         for index in range(piece.first_episode, piece.first_episode + piece.report.episodes):
             copy_episode(file, index, writer, columns)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..formats.video import NS
 from .export import Outcome
-from .frames import Drop, Source
+from .frames import SLOWEST_FPS, Drop, Source
 from .thumbnails import Thumbnail
 
 _STAGE_1 = (
@@ -27,9 +28,11 @@ _STAGE_1 = (
 STAGES: Mapping[str, tuple[Drop, ...]] = {
     "1 prefilter": _STAGE_1,
     "2-3 judge": (Drop.NOT_GAMEPLAY, Drop.SHORT_INTERVAL),
-    "4 export": (Drop.VIDEO_UNDECODABLE,),
+    "4 export": (Drop.VIDEO_UNDECODABLE, Drop.VIDEO_CORRUPT),
 }
 """Which stage drops for which reasons."""
+_SAME_RATE = 0.01
+_UNEVEN = 0.05
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,15 @@ class RecordingReport:
     kept_ns: int
     episodes: int
     fps: float
+    """Frames a second where something was kept: with a variable rate the mean."""
     verdicts: dict[str, int]
     thumbnails: dict[str, list[Thumbnail]] = field(default_factory=dict)
+    clock: dict[str, int] | None = None
+    """The offset between input log and video, and how far the first screen message is from it."""
+    unreadable: dict[str, int] = field(default_factory=dict)
+    """What was wrong with messages or lines that did not decode, and how often."""
+    notes: tuple[str, ...] = ()
+    """What a person should know before using the frames."""
 
     @classmethod
     def of(cls, source: Source, outcome: Outcome) -> RecordingReport:
@@ -58,9 +68,12 @@ class RecordingReport:
             int(counts[Drop.KEPT]),
             sum(int(pts_ns[last] - pts_ns[first]) for first, last, _ in outcome.episodes),
             len(outcome.episodes),
-            source.fps,
+            _effective_fps(source, outcome),
             dict(sorted(outcome.verdicts.items())),
             outcome.sheet.groups,
+            asdict(source.clock) if source.clock else None,
+            dict(source.unreadable),
+            tuple(_notes(source, outcome)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -71,7 +84,36 @@ class RecordingReport:
         pictures = {
             group: [Thumbnail(**one) for one in sheet] for group, sheet in fields.pop("thumbnails").items()
         }
-        return cls(**fields, thumbnails=pictures)
+        return cls(**{**fields, "notes": tuple(fields.get("notes", ()))}, thumbnails=pictures)
+
+
+def _effective_fps(source: Source, outcome: Outcome) -> float:
+    """The video's frames over the time of the episodes; the usual rate where that is no more than rounding apart."""
+    pts_ns = source.table.pts_ns
+    steps = sum(last - first for first, last, _ in outcome.episodes)
+    span_ns = sum(int(pts_ns[last] - pts_ns[first]) for first, last, _ in outcome.episodes)
+    if source.resampled or not steps or not span_ns:
+        return source.fps
+    fps = round(steps * NS / span_ns, 2)
+    return source.fps if abs(fps / source.fps - 1) < _SAME_RATE else max(SLOWEST_FPS, fps)
+
+
+def _notes(source: Source, outcome: Outcome) -> Iterator[str]:
+    if source.clock and source.clock.first_is_outlier:
+        yield (
+            f"its first screen message is {-source.clock.first_ns / 1e6:.0f} ms off the clock of the others (the "
+            f"recorder's start-up); inputs are aligned by the median of {source.clock.messages} messages"
+        )
+    fps = _effective_fps(source, outcome)
+    if abs(fps / source.fps - 1) > _UNEVEN:
+        yield (
+            f"its frames come unevenly: {source.fps:g} a second as a rule, {fps:g} on average; --fps makes them even"
+        )
+    if outcome.drop.all():
+        reasons = Counter(Drop(reason).name.lower().replace("_", " ") for reason in outcome.drop.tolist())
+        [(reason, count)] = reasons.most_common(1)
+        fields = "".join(f"; {what} ({often} times)" for what, often in list(source.unreadable.items())[:2])
+        yield f"nothing was kept: {count:,} of {len(outcome.drop):,} frames dropped as {reason}{fields}"
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ..errors import UserError
 from ..executor import ExecutorKind, run_tasks
+from ..processes import only_run
 from .export import Progress
 from .judging.batch import BatchFolder
 from .judging.cache import VerdictCache
@@ -72,7 +71,7 @@ def clean(
     if options.dry:
         results, failures = _run_all(tasks, options, finished, progress)
         return RunReport(tuple(results.values()), tuple(failures.values()))
-    with _only_run(folder):
+    with only_run(folder):
         _remove_leftovers(out)
         manifest = Manifest.read(out)
         known = {e.key: Piece(e.key, e.report, out, e.first_episode) for e in manifest.entries}
@@ -110,10 +109,15 @@ def _run_all(
     alone = options.executor == "processes" and (options.workers == 1 or len(tasks) == 1)
     work = partial(clean_recording, progress=progress) if alone else clean_recording
     results: dict[str, RecordingReport | Failure] = {}
-    for done, (task, result) in enumerate(run_tasks(work, tasks, options.workers, options.executor), 1):
-        results[task.key] = result
-        if finished:
-            finished(task.item.name, done, len(tasks))
+    try:
+        with closing(run_tasks(work, tasks, options.workers, options.executor)) as done_tasks:
+            for done, (task, result) in enumerate(done_tasks, 1):
+                results[task.key] = result
+                if finished:
+                    finished(task.item.name, done, len(tasks))
+    finally:
+        if tasks and not options.dry:
+            _remove_unfinished(tasks[0].folder)
     in_order = {task.key: results[task.key] for task in tasks}
     return (
         {key: result for key, result in in_order.items() if isinstance(result, RecordingReport)},
@@ -168,23 +172,13 @@ def _read_report(task: Task) -> RecordingReport:
     return RecordingReport.from_json(json.loads(task.report.read_text()))
 
 
+def _remove_unfinished(folder: Path) -> None:
+    """Parts of recordings whose worker was stopped; the workers are gone when this is called."""
+    for leftover in folder.glob(".*.tmp*"):
+        leftover.unlink(missing_ok=True)
+
+
 def _remove_leftovers(out: Path) -> None:
     """Temporary files of a run that was killed while it put the parts together."""
     for leftover in out.parent.glob(f".{out.name}.*.tmp*"):
         leftover.unlink(missing_ok=True)
-
-
-@contextmanager
-def _only_run(folder: Path) -> Iterator[None]:
-    """Refuse to work in a folder in which another run is at work."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"{folder}: another run is at work on this output; wait for it to end") from None
-        try:
-            yield
-        finally:
-            if folder.exists() and [path.name for path in folder.iterdir()] == ["lock"]:
-                shutil.rmtree(folder)  # nothing to go on from

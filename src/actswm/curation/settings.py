@@ -15,7 +15,7 @@ from .judging.service import ServiceSettings
 from .prefilter import PrefilterRules
 
 JudgeKind = Literal["embedded", "rules", "none", "online", "batch"]
-_RULES_VERSION = 2
+_RULES_VERSION = 3
 """Raised when the same settings begin to give other results, so that old work is not taken for new."""
 
 
@@ -32,6 +32,8 @@ class CleanSettings:
     prefilter: PrefilterRules = field(default_factory=PrefilterRules)
     cuts: CutRules = field(default_factory=CutRules)
     compression: str | None = None
+    fps: float | None = None
+    """Resample recordings to so many steps a second; None keeps the frames as they come."""
 
     def describe(self) -> dict[str, Any]:
         """What the result depends on, JSON-able; how fast a service is asked does not belong to it."""
@@ -47,6 +49,7 @@ class CleanSettings:
             "prefilter": asdict(self.prefilter),
             "cuts": asdict(self.cuts),
             "compression": self.compression,
+            "fps": self.fps,
         }
 
     def digest(self) -> str:

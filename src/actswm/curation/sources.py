@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..formats.video import NS, decode, frame_times
 from ..formats.vpt import read_vpt, video_of
 from .frames import Drop, Source, nominal_fps, segmented
 from .prefilter import prefilter
+from .resampling import resampled
 from .settings import CleanSettings
 
 Kind = Literal["owamcap", "vpt", "minestudio"]
@@ -39,7 +40,7 @@ class Item:
             return [self.path, self.path.with_suffix(".mkv"), self.path.with_suffix(".deaths.json")]
         if self.kind == "vpt":
             return [self.path, self.path.with_suffix(".mp4")]
-        return _folder(self.path).files()
+        return sorted(self.path.glob("*/*/data.mdb")) + sorted(self.path.glob("*/data.mdb"))
 
 
 @lru_cache(maxsize=16)
@@ -55,7 +56,7 @@ def find_items(kind: Kind, paths: list[Path]) -> list[Item]:
         if not path.exists():
             raise UserError(f"{path}: no such file or folder")
         if kind == "minestudio":
-            found = [Item(kind, path, episode) for episode in _folder(path).episodes]
+            found = _episodes(path, alone=len(paths) == 1)
         elif path.is_dir():
             found = [
                 Item(kind, file) for file in sorted(path.rglob(pattern)) if not file.name.startswith(".")
@@ -66,6 +67,16 @@ def find_items(kind: Kind, paths: list[Path]) -> list[Item]:
             found = [Item(kind, path)]
         items.update(dict.fromkeys(found))
     return list(items)
+
+
+def _episodes(path: Path, alone: bool) -> list[Item]:
+    """A folder that cannot be read counts as one recording that fails, unless it is all that there is."""
+    try:
+        return [Item("minestudio", path, episode) for episode in _folder(path).episodes]
+    except UserError:
+        if alone:
+            raise
+        return [Item("minestudio", path)]
 
 
 def open_source(item: Item, settings: CleanSettings) -> Source:
@@ -79,8 +90,15 @@ def _owamcap(item: Item, settings: CleanSettings) -> Source:
     if key_map is None and recording.key_map and recording.key_map.vocabulary == settings.vocabulary:
         key_map = recording.key_map
     key_map = key_map or settings.domain.key_map(settings.vocabulary)
-    table = prefilter(recording, pts_ns, key_map, settings.prefilter, settings.cuts)
-    return Source(item.name, table, nominal_fps(pts_ns), partial(decode, recording.video_path))
+    decoding = partial(decode, recording.video_path)
+    about: dict[str, Any] = {"clock": recording.clock, "unreadable": recording.unreadable}
+    if settings.fps is None:
+        table = prefilter(recording, pts_ns, key_map, settings.prefilter, settings.cuts)
+        return Source(item.name, table, nominal_fps(pts_ns), decoding, **about)
+    steps_ns, shown_ns = resampled(pts_ns, settings.fps, settings.cuts.gap_ns)
+    table = prefilter(recording, steps_ns, key_map, settings.prefilter, settings.cuts)
+    table = replace(table, shown_ns=shown_ns)
+    return Source(item.name, table, settings.fps, decoding, resampled=True, **about)
 
 
 def _vpt(item: Item, settings: CleanSettings) -> Source:
@@ -96,7 +114,8 @@ def _vpt(item: Item, settings: CleanSettings) -> Source:
     drop[~log.readable[:count]] = Drop.KEYBOARD_UNREADABLE
     pts_ns = pts_ns[:count]
     table = segmented(pts_ns, log.action[:count], drop, settings.cuts)
-    return Source(item.name, table, nominal_fps(pts_ns), partial(decode, video))
+    rate = nominal_fps(pts_ns)
+    return Source(item.name, table, rate, partial(decode, video), unreadable=log.unreadable)
 
 
 def _minestudio(item: Item, settings: CleanSettings) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,13 +84,24 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
         temporary.replace(task.part)
         write_json(task.report, report.to_json())
         return report
-    except (UserError, OSError) as error:  # OSError: a full disk, a video that breaks off
-        return Failure(task.item.name, " ".join(str(error).split()))
+    except Exception as error:
+        return failure(task.item, error)
     finally:
         if judge is not None:
             judge.close()
         temporary.unlink(missing_ok=True)
         journal_path(temporary).unlink(missing_ok=True)
+
+
+def failure(item: Item, error: Exception) -> Failure:
+    """One line for whatever a recording made happen: the decoders raise anything at all on damaged bytes."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, (UserError, OSError)):  # OSError: a full disk, a file that went away
+        return Failure(item.name, said)
+    logging.getLogger(__name__).debug("%s", item.name, exc_info=error)
+    return Failure(
+        item.name, f"{item.path}: cannot be read ({type(error).__name__}: {said[:160]}); see --verbose"
+    )
 
 
 def ask_about(task: Task) -> int | Failure:
@@ -103,8 +115,8 @@ def ask_about(task: Task) -> int | Failure:
         return write_requests(
             task.folder / "batch", task.key, candidates, task.settings.domain, service, cache
         )
-    except (UserError, OSError) as error:
-        return Failure(task.item.name, " ".join(str(error).split()))
+    except Exception as error:
+        return failure(task.item, error)
 
 
 def part_spec(source: Source, settings: CleanSettings) -> DatasetSpec:

@@ -2,7 +2,8 @@
 
 from .layout import Column, DatasetSpec
 from .reader import DatasetFile
-from .validation import validate
+from .siblings import split_file
+from .validation import open_checked, validate
 from .windows import Split, WindowShape, split_episodes, starts_in, valid_starts
 from .writer import DatasetWriter
 
@@ -13,7 +14,9 @@ __all__ = [
     "DatasetWriter",
     "Split",
     "WindowShape",
+    "open_checked",
     "split_episodes",
+    "split_file",
     "starts_in",
     "valid_starts",
     "validate",

@@ -9,7 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import write_whole
 from .reader import DatasetFile
+from .validation import open_checked
 
 CAPTION = 18
 TILE = 128
@@ -20,7 +22,7 @@ def write_contact_sheet(
 ) -> None:
     """Each row of the sheet is one stretch of an episode, `stride` raw frames from tile to tile."""
     rng = np.random.default_rng(seed)
-    with DatasetFile(path) as file:
+    with open_checked(path) as file:
         span = (columns - 1) * stride + 1
         long_enough = np.flatnonzero(file.ep_len >= span)
         if len(long_enough) == 0:
@@ -31,14 +33,11 @@ def write_contact_sheet(
             frames = [min(start + i * stride, file.num_frames - 1) for i in range(columns)]
             sheet.append(np.concatenate([_tile(file, row) for row in frames], 1))
     image = np.concatenate(sheet, 0)
-    temporary = out.with_name(f".{out.stem}.tmp.png")
-    if not cv2.imwrite(str(temporary), cv2.cvtColor(image, cv2.COLOR_RGB2BGR)):
-        raise OSError(f"{out}: cannot be written")
-    os.replace(temporary, out)
+    write_whole(out, cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
 
 
 def _tile(file: DatasetFile, row: int) -> NDArray[np.uint8]:
-    frame = cv2.resize(file.pixels[row], (TILE, TILE), interpolation=cv2.INTER_NEAREST)
+    frame = cv2.resize(file.frames(slice(row, row + 1))[0], (TILE, TILE), interpolation=cv2.INTER_NEAREST)
     caption = np.full((CAPTION, TILE, 3), 30, np.uint8)
     text = f"e{file.episode_idx[row]}:{file.step_idx[row]} " + " ".join(
         file.vocabulary.pressed(file.action[row])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UserError
 from .reader import DatasetFile
+from .soundness import damage_told
 
 
 class FrameReader:
@@ -19,7 +22,8 @@ class FrameReader:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        file = DatasetFile(path)
+        file = DatasetFile(path)  # whoever chose the rows has checked it
+        self._path = Path(path)
         self.shape: tuple[int, int, int] = (file.height, file.width, 3)
         self._frame_bytes = file.height * file.width * 3
         self._dataset = file.pixels
@@ -43,9 +47,12 @@ class FrameReader:
         def note(chunk) -> None:  # type: ignore[no-untyped-def]
             starts[chunk.chunk_offset[0] // frames] = chunk.byte_offset
 
-        dataset.id.chunk_iter(note)
+        with damage_told(self._path, "pixels"):
+            dataset.id.chunk_iter(note)
         if (starts < 0).any():  # never written: HDF5 would return fill values
             return None
+        if int(starts.max()) + frames * self._frame_bytes > self._path.stat().st_size:
+            raise UserError(f"{self._path}: frames lie beyond its end; the file is damaged")
         rows = np.arange(len(dataset))
         return starts[rows // frames] + rows % frames * self._frame_bytes
 
@@ -53,7 +60,8 @@ class FrameReader:
         """Copy the frames at ascending `rows`, some perhaps repeated, into out (len(rows), h, w, 3)."""
         if self._map is None or self._offsets is None:
             once, where = np.unique(rows, return_inverse=True)  # HDF5 takes each row once
-            out[:] = self._dataset[once][where]
+            with damage_told(self._path, "pixels"):
+                out[:] = self._dataset[once][where]
             return
         source = memoryview(self._map)
         target = out.reshape(-1).data

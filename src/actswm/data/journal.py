@@ -18,6 +18,7 @@ import struct
 import time
 from pathlib import Path
 
+from ..atomic import cannot_write, writing, written_whole
 from ..errors import UserError
 
 PAGE = 4096
@@ -34,12 +35,18 @@ def recover(path: Path) -> None:
 
     A journal whose file is locked belongs to a living writer, which completes it within moments.
     """
-    while journal_path(path).exists():
-        with open(path, "r+b") as file:
-            if _locked(file.fileno()):
-                _apply_journal(path, file.fileno())
-            else:
-                time.sleep(0.01)
+    try:
+        while journal_path(path).exists():
+            with open(path, "r+b") as file:
+                if _locked(file.fileno()):
+                    _apply_journal(path, file.fileno())
+                else:
+                    time.sleep(0.01)
+    except (OSError, OverflowError) as error:
+        raise UserError(
+            f"{path}: its last episode waits in {journal_path(path).name}, which cannot be put in ({error}); "
+            "make the file writable and run again"
+        ) from None
 
 
 def _locked(fd: int) -> bool:
@@ -78,16 +85,23 @@ def stored_end(path: Path) -> int:
 
 
 class JournaledFile(io.RawIOBase):
-    """File object for h5py's `fileobj` driver. Holds an exclusive lock while open."""
+    """File object for h5py's `fileobj` driver. Holds an exclusive lock while open.
+
+    HDF5 calls it from C, where an exception would crash the process. So a disk that is full shows only at the next
+    `check` or `commit`: the error is kept, and until then HDF5 sees in memory what could not be written.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
-        self._fd = os.open(path, os.O_RDWR)
+        self.failure: OSError | None = None
+        with writing(path):
+            self._fd = os.open(path, os.O_RDWR)
         if not _locked(self._fd):
             os.close(self._fd)
             raise UserError(f"{path}: another process is writing to this file; wait for it to end")
-        _apply_journal(path, self._fd)
+        with writing(path):
+            _apply_journal(path, self._fd)
         self._committed = stored_end(path)
         os.ftruncate(self._fd, self._committed)
         self._size = self._committed
@@ -117,7 +131,10 @@ class JournaledFile(io.RawIOBase):
         count = max(0, min(len(view), self._size - self._position))
         done = 0
         while done < count:  # a short read is legal for preadv
-            got = os.preadv(self._fd, [view[done:count]], self._position + done)
+            try:
+                got = os.preadv(self._fd, [view[done:count]], self._position + done)
+            except OSError as error:
+                self.failure, got = error, 0
             if got == 0:
                 view[done:count] = bytes(count - done)
                 break
@@ -142,11 +159,15 @@ class JournaledFile(io.RawIOBase):
         # whole pages that touch committed bytes are journaled; what lies behind goes to disk at once
         boundary = -(-self._committed // PAGE) * PAGE
         inside = max(0, min(len(view), boundary - self._position))
-        if inside:
-            self._write_pages(view[:inside])
-        done = inside
-        while done < len(view):
-            done += os.pwrite(self._fd, view[done:], self._position + done)
+        try:
+            done = len(view) if self.failure else inside
+            if done:
+                self._write_pages(view[:done])
+            while done < len(view):
+                done += os.pwrite(self._fd, view[done:], self._position + done)
+        except OSError as error:
+            self.failure = error
+            self._write_pages(view)
         self._position += len(view)
         self._size = max(self._size, self._position)
         return len(view)
@@ -155,36 +176,52 @@ class JournaledFile(io.RawIOBase):
         start, end = self._position, self._position + len(view)
         for number in range(start // PAGE, -(-end // PAGE)):
             if number not in self._pages:
-                self._pages[number] = bytearray(os.pread(self._fd, PAGE, number * PAGE).ljust(PAGE, b"\0"))
+                try:
+                    there = os.pread(self._fd, PAGE, number * PAGE)
+                except OSError as error:
+                    self.failure, there = error, b""
+                self._pages[number] = bytearray(there.ljust(PAGE, b"\0"))
             low, high = max(start, number * PAGE), min(end, (number + 1) * PAGE)
             self._pages[number][low - number * PAGE : high - number * PAGE] = view[low - start : high - start]
 
     def truncate(self, size: int | None = None) -> int:
         self._size = self._position if size is None else size
-        if not self._discarding and self._size > self._committed:
-            os.ftruncate(self._fd, self._size)
+        if not self._discarding and not self.failure and self._size > self._committed:
+            try:
+                os.ftruncate(self._fd, self._size)
+            except OSError as error:
+                self.failure = error
         return self._size
 
     def flush(self) -> None:
         """HDF5's flush orders nothing here: only `commit` makes bytes count."""
 
+    def check(self) -> None:
+        """Raise what went wrong since the last commit."""
+        if self.failure:
+            raise cannot_write(self.path, self.failure)
+
     def commit(self) -> None:
-        """Make everything written so far visible, or (if killed on the way) nothing of it."""
+        """Make everything written so far visible, or (if killed on the way, or out of room) nothing of it."""
+        self.check()
         if self._pages:
             journal = journal_path(self.path)
-            temporary = journal.with_name(journal.name + ".tmp")
-            with open(temporary, "wb") as file:
+            with writing(self.path):
+                for number in self._pages:  # so that nothing can fail once there is a journal
+                    os.posix_fallocate(self._fd, number * PAGE, PAGE)
+            with written_whole(journal) as temporary, open(temporary, "wb") as file:
                 for number, page in sorted(self._pages.items()):
                     file.write((number * PAGE).to_bytes(8, "little"))
                     file.write(page)
-            os.replace(temporary, journal)
-            _apply_journal(self.path, self._fd)
+            with writing(self.path):
+                _apply_journal(self.path, self._fd)
             self._pages.clear()
         self._committed = self._size
 
     def discard(self) -> None:
         """Forget everything since the last commit; later writes go nowhere."""
         self._pages.clear()
+        self.failure = None
         self._discarding = True
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from ..controls import ActionEncoding
 from ..errors import UserError
 from .frames import FrameReader
 from .reader import DatasetFile
+from .validation import open_checked
 
 
 class WindowDataset(Dataset):
@@ -42,7 +43,7 @@ class WindowDataset(Dataset):
         self.steps = steps
         self.before = before
         self.starts = np.asarray(starts)
-        with DatasetFile(path) as file:
+        with open_checked(path) as file:
             require_vocabulary(file, encoding)
             self._action = file.action
             first = np.repeat(file.ep_offset, file.ep_len)
@@ -101,15 +102,12 @@ class WindowDataset(Dataset):
 
 
 def require_vocabulary(file: DatasetFile, encoding: ActionEncoding) -> None:
-    """Refuse a file whose actions mean something else, or are no numbers."""
+    """Refuse a file whose actions mean something else."""
     if file.vocabulary != encoding.vocabulary:
         raise UserError(
             f"{file.path}: its vocabulary is {file.vocabulary.name!r}, but the model speaks "
             f"{encoding.vocabulary.name!r}; set model.vocabulary or use a matching checkpoint"
         )
-    bad = np.flatnonzero(~np.isfinite(file.action).all(1))
-    if len(bad):
-        raise UserError(f"{file.path}: action is not finite in {len(bad)} rows, first in row {bad[0]}")
 
 
 class StepSampler(Sampler[list[int]]):
@@ -148,29 +146,54 @@ class StepSampler(Sampler[list[int]]):
 
 
 class PlaceSampler(Sampler[list[int]]):
-    """Batches in groups of windows of one place: from one episode, at most `reach` starts from the group's first.
+    """Batches in groups of windows of one place: at most `reach` starts from the group's first, or a fork's siblings.
 
-    The first of every group comes from `anchors`, so that a resumed run sees the same batches here, too.
-    `episodes`: each window's episode, ascending.
+    The first of every group comes from `anchors`, so that a resumed run sees the same batches here, too; it counts the
+    windows `among` which to choose. `places`: each window's place, ascending. `whole`: a group is its place's windows,
+    from the first on, and over again where they are fewer: the siblings of a fork.
     """
 
-    def __init__(self, anchors: StepSampler, group: int, reach: int, episodes: NDArray[np.integer]) -> None:
-        self.anchors, self.group, self.reach, self.episodes = anchors, group, reach, episodes
+    def __init__(
+        self,
+        anchors: StepSampler,
+        group: int,
+        reach: int,
+        places: NDArray[np.integer],
+        among: NDArray[np.integer] | None = None,
+        whole: bool = False,
+    ) -> None:
+        self.anchors, self.group, self.reach, self.places = anchors, group, reach, places
+        self.among, self.whole = among, whole
 
     def __len__(self) -> int:
         return len(self.anchors)
 
     def __iter__(self) -> Iterator[list[int]]:
         for step, chosen in enumerate(self.anchors, self.anchors.start):
-            first = np.array(chosen)
-            low, high = (
-                np.searchsorted(self.episodes, self.episodes[first], side) for side in ("left", "right")
-            )
-            low, high = np.maximum(low, first - self.reach), np.minimum(high, first + self.reach + 1)
+            first = np.array(chosen) if self.among is None else self.among[chosen]
+            begin, end = (np.searchsorted(self.places, self.places[first], side) for side in ("left", "right"))
+            if self.whole:
+                yield (begin + np.arange(self.group)[:, None] % (end - begin)).T.ravel().tolist()
+                continue
+            low, high = np.maximum(begin, first - self.reach), np.minimum(end, first + self.reach + 1)
             rng = np.random.default_rng((self.anchors.seed, step, self.anchors.rank))
             windows = rng.integers(low, high, (self.group, len(first)))
             windows[0] = first
             yield windows.T.ravel().tolist()
+
+
+class SideBySide(Sampler[list[int]]):
+    """Batches of several samplers, one behind the other."""
+
+    def __init__(self, *parts: PlaceSampler) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for batches in zip(*self.parts):
+            yield [window for batch in batches for window in batch]
 
 
 def window_loader(dataset: WindowDataset, sampler: Sampler[list[int]], workers: int = 0) -> DataLoader:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .journal import journal_path
 from .layout import Column, DatasetSpec
 from .reader import DatasetFile
-from .writer import DatasetWriter
+from .validation import open_checked
+from .writer import DatasetWriter, new_dataset
 
 _BLOCK = 256
 """Rows in memory at a time."""
@@ -33,22 +32,16 @@ def merge(
     """
     if out.exists():
         raise UserError(f"{out}: is there already; choose another --out")
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with ExitStack() as stack:
-            files = [stack.enter_context(DatasetFile(path)) for path in paths]
-            writer = stack.enter_context(DatasetWriter(temporary, _spec(files)))
+    with ExitStack() as inputs:
+        files = [inputs.enter_context(open_checked(path)) for path in paths]
+        spec = _spec(files)
+        with new_dataset(out, spec) as writer:
             for file in files:
-                columns = {name: file.column(name) for name in writer.spec.columns}
+                columns = {name: file.column(name) for name in spec.columns}
                 for episode in range(file.num_episodes):
                     copy_episode(file, episode, writer, columns)
                     progress(writer.num_frames)
-            counts = writer.num_episodes, writer.num_frames
-        os.replace(temporary, out)
-    finally:
-        temporary.unlink(missing_ok=True)
-        journal_path(temporary).unlink(missing_ok=True)
-    return counts
+            return writer.num_episodes, writer.num_frames
 
 
 def copy_episode(
@@ -61,7 +54,7 @@ def copy_episode(
         for first in range(start, end, _BLOCK):
             rows = slice(first, min(first + _BLOCK, end))
             extra = {name: values[rows] for name, values in columns.items()}
-            episode.add(file.pixels[rows], file.action[rows], file.frame_valid[rows], **extra)
+            episode.add(file.frames(rows), file.action[rows], file.frame_valid[rows], **extra)
 
 
 def _spec(files: Sequence[DatasetFile]) -> DatasetSpec:

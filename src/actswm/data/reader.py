@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +12,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..controls import Vocabulary, vocabulary_of
 from ..errors import UserError
 from .journal import journal_path, recover
-from .layout import ATTRIBUTES, EPISODE_COLUMNS, FORMAT_VERSION, ROW_COLUMNS
+from .layout import EPISODE_COLUMNS, ROW_COLUMNS
+from .soundness import check_shapes, damage_told, read_attributes
 
 
 class DatasetFile:
@@ -30,34 +29,30 @@ class DatasetFile:
             recover(self.path)
         try:
             self._file = h5py.File(self.path, "r")
-        except OSError as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise UserError(
                 f"{self.path}: cannot be opened as HDF5 ({error}); it is truncated or not a dataset file"
             ) from None
         try:
-            self._check_layout()
+            with damage_told(self.path, "its layout"):
+                self._check_layout()
         except BaseException:
             self._file.close()
             raise
 
     def _check_layout(self) -> None:
+        """Everything that can be known without reading a column: kinds, shapes, attributes."""
         for name in (*ROW_COLUMNS, *EPISODE_COLUMNS):
-            if not isinstance(self._file.get(name), h5py.Dataset):
+            if name not in self._file:
                 raise UserError(
                     f"{self.path}: has no dataset {name!r}; make it with `actswm record` or `actswm clean`"
                 )
-        for name in ATTRIBUTES:
-            if name not in self._file.attrs:
-                raise UserError(f"{self.path}: has no attribute {name!r}; it was not written by actswm")
-        version = int(self._file.attrs["format_version"])
-        if version > FORMAT_VERSION:
-            raise UserError(
-                f"{self.path}: format version {version} is newer than {FORMAT_VERSION}; update actswm"
-            )
-        pixels = self._file["pixels"]
-        if pixels.ndim != 4 or pixels.shape[-1] != 3 or pixels.dtype != np.uint8:
-            raise UserError(f"{self.path}: pixels are {pixels.dtype} {pixels.shape}, not uint8 (N, h, w, 3)")
-        if pixels.id.get_create_plist().get_nfilters():
+        attributes = read_attributes(self.path, self._file)
+        self.fps, self.source = attributes.fps, attributes.source
+        self.action_origin, self.vocabulary = attributes.action_origin, attributes.vocabulary
+        self.attributes = attributes.attributes
+        check_shapes(self.path, self._file, self.vocabulary.size)
+        if self._file["pixels"].id.get_create_plist().get_nfilters():
             import hdf5plugin  # noqa: F401  (registers the filters)
 
     @property
@@ -92,11 +87,16 @@ class DatasetFile:
     def ep_offset(self) -> NDArray[np.int64]:
         return self.column("ep_offset")
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Any small column, whole."""
+    def column(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
+        """Any small column, whole or in part."""
         if name not in self._file:
             raise UserError(f"{self.path}: has no column {name!r}; it has: {', '.join(self._file)}")
-        return self._file[name][:]
+        with damage_told(self.path, name):
+            return self._file[name][rows]
+
+    def frames(self, rows: slice | NDArray[np.integer]) -> NDArray[np.uint8]:
+        """(n, h, w, 3) at ascending rows."""
+        return self.column("pixels", rows)  # type: ignore[arg-type]
 
     @property
     def extra_columns(self) -> tuple[str, ...]:
@@ -117,30 +117,6 @@ class DatasetFile:
     @property
     def num_episodes(self) -> int:
         return self._file["ep_len"].shape[0]
-
-    @property
-    def fps(self) -> float:
-        return float(self._file.attrs["fps"])
-
-    @property
-    def source(self) -> str:
-        return str(self._file.attrs["source"])
-
-    @property
-    def action_origin(self) -> str:
-        return str(self._file.attrs["action_origin"])
-
-    @cached_property
-    def attributes(self) -> dict[str, Any]:
-        return json.loads(self._file.attrs["attributes"])
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        names = tuple(str(name) for name in self._file.attrs["control_names"])
-        try:
-            return vocabulary_of(str(self._file.attrs["vocabulary"]), names)
-        except UserError as error:
-            raise UserError(f"{self.path}: {error}") from None
 
     def close(self) -> None:
         self._file.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .reader import DatasetFile
+from .validation import open_checked
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Summary:
 
 
 def summarise(path: str | os.PathLike[str]) -> Summary:
-    with DatasetFile(path) as file:
+    with open_checked(path) as file:
         action = file.action
         inside = file.episode_idx[1:] == file.episode_idx[:-1]
         changed = (action[1:] != action[:-1])[inside]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +14,12 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import write_whole, written_whole
 from ..errors import UserError
-from .journal import JournaledFile
+from ..processes import interrupts_held_back
+from .journal import JournaledFile, journal_path
 from .layout import FORMAT_VERSION, DatasetSpec
-from .reader import DatasetFile
+from .validation import open_checked
 
 _SMALL_CHUNK = 1024
 
@@ -29,8 +29,11 @@ class DatasetWriter:
 
     with DatasetWriter(path, spec) as writer, writer.episode() as episode:
         episode.add(pixels, action)
+
+    Ctrl+C waits while HDF5 is at work: an exception inside its calls to the journal would crash the process.
     """
 
+    @interrupts_held_back()
     def __init__(self, path: str | os.PathLike[str], spec: DatasetSpec) -> None:
         self.path = Path(path)
         self.spec = spec
@@ -46,6 +49,11 @@ class DatasetWriter:
         self._journal = JournaledFile(self.path)
         self._file = h5py.File(self._journal, "r+", rdcc_nbytes=4 * 2**20)
 
+    def rows_of(self, episode: int) -> range:
+        """The rows of an episode that is in the file."""
+        offset = int(self._file["ep_offset"][episode])
+        return range(offset, offset + int(self._file["ep_len"][episode]))
+
     @property
     def num_frames(self) -> int:
         return self._file["pixels"].shape[0]
@@ -57,15 +65,25 @@ class DatasetWriter:
     @contextmanager
     def episode(self) -> Iterator[EpisodeWriter]:
         """Stream one episode; leaving the block commits it, an exception takes it back."""
-        episode = EpisodeWriter(self._file, self.spec)
+        episode = EpisodeWriter(self._file, self.spec, self._journal)
         try:
             yield episode
-            episode.finish()
+            with interrupts_held_back(), self._failure_told():
+                episode.finish()
+                self._file.flush()
+                self._journal.commit()
         except BaseException:
             self._rollback()
             raise
-        self._file.flush()
-        self._journal.commit()
+
+    @contextmanager
+    def _failure_told(self) -> Iterator[None]:
+        """Where the disk has failed, that is the reason, not what HDF5 makes of it."""
+        try:
+            yield
+        except (OSError, RuntimeError, ValueError):
+            self._journal.check()
+            raise
 
     def append(
         self,
@@ -75,20 +93,25 @@ class DatasetWriter:
         **columns: NDArray[Any],
     ) -> None:
         """Write one whole episode."""
-        with _interrupts_held_back(), self.episode() as episode:
+        with interrupts_held_back(), self.episode() as episode:
             episode.add(pixels, action, frame_valid, **columns)
 
+    @interrupts_held_back()
     def _rollback(self) -> None:
         self._journal.discard()
         self._file.close()
         self._journal.close()
         self._open()
 
+    @interrupts_held_back()
     def close(self) -> None:
         if self._file:
-            self._file.close()
-            self._journal.commit()
-            self._journal.close()
+            try:
+                with self._failure_told():
+                    self._file.close()
+                    self._journal.commit()
+            finally:
+                self._journal.close()
 
     def __enter__(self) -> DatasetWriter:
         return self
@@ -100,31 +123,28 @@ class DatasetWriter:
 
 
 @contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Ctrl+C waits until the block is left: an exception inside HDF5's calls to the journal would crash it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held: list[Any] = []
-    previous = signal.signal(signal.SIGINT, lambda *caught: held.append(caught))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-        if held and callable(previous):
-            previous(*held[0])
+def new_dataset(path: Path, spec: DatasetSpec) -> Iterator[DatasetWriter]:
+    """A writer of a file that appears at `path`, in place of what was there, when the block ends well."""
+    with written_whole(path) as temporary:
+        try:
+            with DatasetWriter(temporary, spec) as writer:
+                yield writer
+        finally:
+            journal_path(temporary).unlink(missing_ok=True)
 
 
 class EpisodeWriter:
     """Rows of the episode being written."""
 
-    def __init__(self, file: h5py.File, spec: DatasetSpec) -> None:
+    def __init__(self, file: h5py.File, spec: DatasetSpec, journal: JournaledFile) -> None:
         self._file = file
+        self._journal = journal
         self._spec = spec
         self._offset = file["pixels"].shape[0]
         self._index = file["ep_len"].shape[0]
         self.length = 0
 
+    @interrupts_held_back()
     def add(
         self,
         pixels: NDArray[np.uint8],
@@ -156,6 +176,7 @@ class EpisodeWriter:
         }
         for name, values in rows.items():
             _extend(self._file[name], values)
+            self._journal.check()
         self.length += count
 
     def finish(self) -> None:
@@ -175,8 +196,6 @@ def _extend(dataset: h5py.Dataset, values: Any) -> None:
 
 
 def _create(path: Path, spec: DatasetSpec) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     filters: dict[str, Any] = {}
     if spec.compression == "blosc-zstd":
         import hdf5plugin
@@ -184,7 +203,8 @@ def _create(path: Path, spec: DatasetSpec) -> None:
         filters = dict(hdf5plugin.Blosc(cname="zstd", clevel=3))
     elif spec.compression:
         raise UserError(f"unknown compression {spec.compression!r}; use blosc-zstd or none")
-    with h5py.File(temporary, "w") as file:
+    # in memory: HDF5 does not survive a full disk
+    with h5py.File(path.name, "w", driver="core", backing_store=False) as file:
         frame = (spec.height, spec.width, 3)
         file.create_dataset(
             "pixels",
@@ -215,12 +235,14 @@ def _create(path: Path, spec: DatasetSpec) -> None:
         file.attrs["source"] = spec.source
         file.attrs["action_origin"] = spec.action_origin
         file.attrs["attributes"] = json.dumps(dict(spec.attributes))
-    os.replace(temporary, path)
+        file.flush()
+        image = file.id.get_file_image()
+    write_whole(path, image)
 
 
 def _require_same(path: Path, spec: DatasetSpec) -> None:
     """Refuse to append rows of another kind."""
-    with DatasetFile(path) as file:
+    with open_checked(path, may_be_empty=True) as file:
         found = {
             "frame size": (file.height, file.width),
             "vocabulary": file.vocabulary.name,

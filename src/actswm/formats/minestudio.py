@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ..controls import MINECRAFT
 from ..errors import UserError
+from .lmdb_file import LmdbFile
 from .safe_pickle import load_plain
-from .video import NS, DecodedFrame
+from .video import NS, DecodedFrame, pictures
 
 FPS = 20
 _IMAGES, _INFOS = ("image", "video"), ("meta_info", "contractor_info")
@@ -54,7 +55,10 @@ class MineStudioFolder:
         position = 0
         for chunk in self._chunks(self._info, episode) if episode in self._info else ():
             infos = load_plain(chunk, str(self.root))
-            flags = [bool(info.get("isGuiOpen", False)) for info in infos][: len(action) - position]
+            try:
+                flags = [bool(info.get("isGuiOpen", False)) for info in infos][: len(action) - position]
+            except (AttributeError, TypeError, ValueError) as error:
+                raise UserError(f"{self.root}: `meta_info` is not in MineStudio's form ({error!r})") from None
             gui_open[position : position + len(flags)] = flags
             position += len(infos)
         return EpisodeLog(action, gui_open)
@@ -67,12 +71,15 @@ class MineStudioFolder:
         index = 0
         for chunk in self._chunks(self._image, episode):
             with _open_chunk(chunk, str(self.root)) as container:
-                for picture in container.decode(video=0):
-                    yield DecodedFrame(index * NS // FPS, picture)
-                    index += 1
-
-    def files(self) -> list[Path]:
-        return sorted(self.root.glob("*/*/data.mdb")) + sorted(self.root.glob("*/data.mdb"))
+                try:
+                    # A skipped frame would shift the actions of all that follow: a damaged chunk ends the episode.
+                    for picture, corrupt in pictures(container, container.streams.video[0], skip=False):
+                        yield DecodedFrame(index * NS // FPS, picture, corrupt)
+                        index += 1
+                except av.FFmpegError as error:
+                    raise UserError(
+                        f"{self.root}: an image chunk of {episode!r} is damaged ({error})"
+                    ) from None
 
     def _modality(self, name: str) -> dict[str, tuple[Path, int]]:
         """Episode -> (part, its number in that part)."""
@@ -80,38 +87,35 @@ class MineStudioFolder:
         folder = self.root / name
         parts = sorted(p.parent for p in folder.glob("**/data.mdb")) if folder.is_dir() else []
         for part in parts:
-            infos = load_plain(_get(part, b"__chunk_infos__"), str(part))
-            found.update({info["episode"]: (part, int(info["episode_idx"])) for info in infos})
+            infos = load_plain(_get(part, "__chunk_infos__"), str(part))
+            try:
+                found.update({str(info["episode"]): (part, int(info["episode_idx"])) for info in infos})
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise UserError(f"{part}: `__chunk_infos__` does not list episodes ({error!r})") from None
         return found
 
     def _chunks(self, modality: dict[str, tuple[Path, int]], episode: str) -> Iterator[bytes]:
         part, number = modality[episode]
-        size = int(load_plain(_get(part, b"__chunk_size__"), str(part)))
+        size = load_plain(_get(part, "__chunk_size__"), str(part))
+        if not isinstance(size, (int, np.integer)) or size < 1:
+            raise UserError(f"{part}: `__chunk_size__` is {str(size)[:20]!r}, not a number of frames")
         start = 0
-        while (chunk := _get(part, str((number, start)).encode(), missing_ok=True)) is not None:
+        while (chunk := _opened(part).get(str((number, start)).encode())) is not None:
             yield chunk
-            start += size
+            start += int(size)
         if start == 0:
             raise UserError(f"{part}: lists episode {episode!r} but holds no chunk of it; download it again")
 
 
 @lru_cache(maxsize=64)
-def _environment(part: Path) -> Any:
-    try:
-        import lmdb
-    except ImportError:
-        raise UserError("MineStudio datasets need LMDB: pip install 'actswm[minestudio]'") from None
-    try:
-        return lmdb.open(str(part), readonly=True, lock=False, readahead=False, max_readers=16)
-    except lmdb.Error as error:
-        raise UserError(f"{part}: cannot be opened as LMDB ({error}); download it again") from None
+def _opened(part: Path) -> LmdbFile:
+    return LmdbFile(part)
 
 
-def _get(part: Path, key: bytes, missing_ok: bool = False) -> Any:
-    with _environment(part).begin(buffers=False) as transaction:
-        value = transaction.get(key)
-    if value is None and not missing_ok:
-        raise UserError(f"{part}: has no {key.decode()!r}; it is not a MineStudio part")
+def _get(part: Path, key: str) -> bytes:
+    value = _opened(part).get(key.encode())
+    if value is None:
+        raise UserError(f"{part}: has no {key!r}; it is not a MineStudio part")
     return value
 
 
@@ -119,6 +123,8 @@ def _action_chunk(chunk: bytes, source: str) -> NDArray[np.float32]:
     try:
         fields = load_plain(chunk, source)
         camera = np.asarray(fields["camera"], np.float32)
+        if not np.isfinite(camera).all():
+            raise ValueError("camera angles that are no numbers")
         action = np.zeros((len(camera), MINECRAFT.size), np.float32)
         for index, name in enumerate(MINECRAFT.names):
             if name == "pitch":
@@ -134,11 +140,18 @@ def _action_chunk(chunk: bytes, source: str) -> NDArray[np.float32]:
 
 def _open_chunk(chunk: bytes, source: str) -> Any:
     try:
-        return av.open(io.BytesIO(chunk), format="mp4")
+        container = av.open(io.BytesIO(chunk), format="mp4")
     except (av.FFmpegError, ValueError) as error:
         raise UserError(f"{source}: an image chunk cannot be opened as video ({error})") from None
+    if not container.streams.video:
+        container.close()
+        raise UserError(f"{source}: an image chunk has no video track")
+    return container
 
 
 def _packets(chunk: bytes, source: str) -> int:
     with _open_chunk(chunk, source) as container:
-        return sum(packet.size > 0 for packet in container.demux(video=0))
+        try:
+            return sum(packet.size > 0 for packet in container.demux(video=0))
+        except av.FFmpegError as error:
+            raise UserError(f"{source}: an image chunk breaks off ({error})") from None

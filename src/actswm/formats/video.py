@@ -17,6 +17,8 @@ from ..errors import UserError
 
 NS = 1_000_000_000
 MS = 1_000_000
+_FAR_FUTURE = 2**61
+"""In nanoseconds some 73 years: differences of such times still fit."""
 _MATROSKA_TICK = Fraction(1, 1000)
 
 
@@ -67,10 +69,15 @@ class DecodedFrame:
 
     pts_ns: int
     picture: Any
+    corrupt: bool = False
+    """The decoder had to guess parts of the picture, or of one that it builds on."""
 
     def rgb(self, height: int, width: int) -> NDArray[np.uint8]:
-        resized = self.picture.reformat(width=width, height=height, format="rgb24", interpolation="AREA")
-        return resized.to_ndarray()
+        try:
+            resized = self.picture.reformat(width=width, height=height, format="rgb24", interpolation="AREA")
+            return resized.to_ndarray()
+        except (av.FFmpegError, ValueError) as error:
+            raise UserError(f"a picture of the video cannot be converted ({error}); it is damaged") from None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,6 +120,8 @@ def frame_times(path: Path) -> NDArray[np.int64]:
             raise UserError(f"{path}: the video breaks off ({error}); copy it again") from None
     if not times:
         raise UserError(f"{path}: the video has no frames")
+    if max(map(abs, times)) >= _FAR_FUTURE:
+        raise UserError(f"{path}: the video has a timestamp of {max(times) // NS} s; it is damaged")
     return np.array(sorted(times) if reordered else times, np.int64)
 
 
@@ -120,11 +129,29 @@ def decode(path: Path) -> Iterator[DecodedFrame]:
     """Every decodable frame of the first video track, in order. Damaged packets are skipped."""
     container, stream = _open_video(path)
     with container:
-        for packet in container.demux(stream):
-            try:
-                pictures = packet.decode()
-            except av.FFmpegError:
-                continue
-            for picture in pictures:
+        try:
+            for picture, corrupt in pictures(container, stream):
                 if picture.pts is not None:
-                    yield DecodedFrame(to_ns(picture.pts, picture.time_base), picture)
+                    yield DecodedFrame(to_ns(picture.pts, picture.time_base), picture, corrupt)
+        except av.FFmpegError as error:
+            raise UserError(f"{path}: the video breaks off ({error}); copy it again") from None
+
+
+def pictures(container: Any, stream: Any, skip: bool = True) -> Iterator[tuple[Any, bool]]:
+    """Decoded pictures, and whether each is corrupt; with `skip` packets that do not decode are left out.
+
+    The decoder marks only the picture in which the damage lies. Those after it are built on it, and so are as wrong,
+    up to the next key frame.
+    """
+    damaged = False
+    for packet in container.demux(stream):
+        try:
+            decoded = packet.decode()
+        except av.FFmpegError:
+            if not skip:
+                raise
+            damaged = True
+            continue
+        for picture in decoded:
+            damaged = picture.is_corrupt or (damaged and not picture.key_frame)
+            yield picture, damaged

@@ -6,12 +6,10 @@ replaying them. Where the game can run without drawing (`fast_forward`), the rep
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..game import Frame, Game
+from ..processes import die_with_parent, starting_workers
 from .registry import DEFAULT_SIZE, make_game
-from .workers import interrupts_ignored
 
 Step = tuple[Frame, float, bool, bool, dict[str, Any]]
 """What a game's `step` returns."""
@@ -90,7 +88,7 @@ def branch(
     for actions in alternatives:
         start, _ = game.reset(seed=seed)
         if len(prefix):
-            start, _, terminated, truncated, _ = _run(game, prefix)
+            start, _, terminated, truncated, _ = fast_forward(game, prefix)
             if terminated or truncated:
                 raise UserError(f"{game.name}, seed {seed}: the episode ends inside the prefix")
         futures.append(_future(game, start.shape, actions, every))
@@ -112,7 +110,7 @@ def branch_all(
     with ProcessPoolExecutor(
         workers, get_context("spawn"), initializer=_open_game, initargs=(name, size, options)
     ) as pool:
-        with interrupts_ignored():  # this process alone decides when to stop
+        with starting_workers():
             results = pool.map(_branch_at, points)
         yield from results
 
@@ -123,16 +121,8 @@ _game: Game | None = None
 
 def _open_game(name: str, size: tuple[int, int], options: dict[str, Any]) -> None:
     global _game
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    die_with_parent()  # a pool's workers would wait for work for ever; the engine's guard cleans up after this one
     _game = make_game(name, size=size, **options)
-
-
-def _end_with_parent() -> None:
-    """A pool's workers would wait for work for ever; the engine's guard cleans up after this one."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _branch_at(point: BranchPoint) -> Branches:
@@ -143,7 +133,7 @@ def _branch_at(point: BranchPoint) -> Branches:
 def _future(game: Game, shape: tuple[int, ...], actions: NDArray[np.floating], every: int) -> Future:
     frames, telemetry = [], []
     for first in range(0, len(actions), every):
-        frame, _, terminated, truncated, info = _run(game, actions[first : first + every])
+        frame, _, terminated, truncated, info = fast_forward(game, actions[first : first + every])
         if terminated or truncated:
             break
         frames.append(frame)
@@ -151,7 +141,8 @@ def _future(game: Game, shape: tuple[int, ...], actions: NDArray[np.floating], e
     return Future(np.array(frames, np.uint8).reshape(-1, *shape), tuple(telemetry))
 
 
-def _run(game: Game, actions: NDArray[np.floating]) -> Step:
+def fast_forward(game: Game, actions: NDArray[np.floating]) -> Step:
+    """Take raw steps (at least one) up to the episode's end, drawing only the last where the game can."""
     if isinstance(game, FastForward):
         return game.fast_forward(actions)
     for action in actions:

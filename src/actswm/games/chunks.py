@@ -30,6 +30,8 @@ from ..errors import UserError
 
 RAW_STEPS = 4
 """Raw steps in a chunk: one model step at the usual frameskip."""
+_MOST = 1e6
+"""Of a control's value; no number (NaN) is not below it either."""
 _FOLDER = "libraries"
 
 
@@ -99,7 +101,10 @@ def load_library(name: str | os.PathLike[str]) -> ChunkLibrary:
         raise UserError(f"unknown chunk library {text!r}; the nearest known one is {nearest!r}")
     if not path.is_file():
         raise UserError(f"{path}: no such chunk library file")
-    return _parse(path.stem, str(path), path.read_text())
+    try:
+        return _parse(path.stem, str(path), path.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text ({error})") from None
 
 
 def _root() -> Any:
@@ -109,7 +114,7 @@ def _root() -> Any:
 def _parse(name: str, file: str, text: str) -> ChunkLibrary:
     try:
         data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # dates that are none, endless nesting
         raise UserError(f"{file}: not YAML: {error}") from None
     if (
         not isinstance(data, dict)
@@ -139,7 +144,7 @@ def _chunk(file: str, number: int, entry: Any, vocabulary: Vocabulary) -> Chunk:
         raise UserError(f"{where}: needs a name")
     where = f"{file}: chunk {entry['name']!r}"
     if set(entry) not in ({"name", "weight", "hold"}, {"name", "weight", "steps"}):
-        raise UserError(f"{where}: has the fields {', '.join(entry)}; use name, weight, and hold or steps")
+        raise UserError(f"{where}: has the fields {', '.join(map(str, entry))}; use name, weight, and hold or steps")
     weight = entry["weight"]
     if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 < weight <= 1:
         raise UserError(f"{where}: weight must be a number above 0 and at most 1, not {weight!r}")
@@ -160,7 +165,7 @@ def _action(where: str, step: Any, vocabulary: Vocabulary) -> NDArray[np.float32
                 f"{where}: unknown control {control!r}; the nearest of {vocabulary.name} is {nearest!r}"
             )
         binary = vocabulary.binary[vocabulary.index(control)]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _MOST:
             raise UserError(f"{where}: {control} must be a number, not {value!r}")
         if binary and value not in (0, 1):
             raise UserError(f"{where}: {control} is a button: 0 or 1, not {value!r}")

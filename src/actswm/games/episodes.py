@@ -10,21 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..game import Game
+from ..game import POSE, Frame, Game
 from .behaviour import Behaviour, Noisy, make_behaviour, unknown_behaviour
 from .chunks import RAW_STEPS, load_library
 from .registry import DEFAULT_SIZE, make_game
 from .tasks import Info, Start, Task, find_task, task_names
 from .tasks.policies import random_chunks, sticky_chunks
 
-POSE = ("x", "y", "z", "yaw", "pitch")
-"""The telemetry that is stored with each frame, as far as the game tells it (else NaN)."""
 AFTERMATH = 20
 """Raw steps that are kept after a task's success: what it looks like belongs to the episode."""
 
 
-def pose_of(info: Info) -> list[float]:
-    return [info["telemetry"].get(name, np.nan) for name in POSE]
+def pose_of(telemetry: Mapping[str, float]) -> list[float]:
+    return [telemetry.get(name, np.nan) for name in POSE]
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,8 @@ class RecordingPlan:
     episode_steps: int = 800
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the game."""
+    branches: int = 0
+    """Siblings at each fork of an episode (see `forks`)."""
 
     @property
     def task(self) -> Task | None:
@@ -90,9 +90,9 @@ class Part:
     finished: Callable[[Sequence[Info]], bool] = lambda infos: False
 
 
-def cast(game: Game, plan: RecordingPlan, seed: int) -> Part:
-    """The part that the episode with `seed` is to play."""
-    rng = np.random.default_rng((seed, 1))
+def cast(game: Game, plan: RecordingPlan, seed: int, stream: tuple[int, ...] = (1,)) -> Part:
+    """The part that the episode with `seed` is to play; `stream` tells its draws from those of its siblings."""
+    rng = np.random.default_rng((seed, *stream))
     task = plan.task
     if task is None:
         return Part({"seed": seed}, make_behaviour(plan.behaviour, game, rng))
@@ -129,21 +129,35 @@ def record_episode(
     room = room or Episode.room(plan, game)
     seed = plan.episode_seed(index)
     part = cast(game, plan, seed)
-    frame, info = game.reset(**part.start)
+    rows = play_on(game, part, game.reset(**part.start), room, 0, plan.episode_steps, wanted)
+    return replace(room.first(rows), seed=seed)
+
+
+def play_on(
+    game: Game,
+    part: Part,
+    now: tuple[Frame, Info],
+    room: Episode,
+    rows: int,
+    longest: int,
+    wanted: Callable[[], bool],
+) -> int:
+    """Play a part from a frame and info on, into `room` from row `rows` on; returns the rows that are then filled."""
+    frame, info = now
     infos = [info]
-    rows, last = 0, plan.episode_steps
+    last = longest
     while rows < last:
         if rows % 64 == 0 and not wanted():
             break
         action = part.player.act(frame, info)
         room.pixels[rows] = frame
-        room.pose[rows] = pose_of(info)
+        room.pose[rows] = pose_of(info["telemetry"])
         room.action[rows] = action
         frame, _, terminated, truncated, info = game.step(action)
         infos.append(info)
         rows += 1
         if terminated or truncated:
             break
-        if last == plan.episode_steps and part.finished(infos):
+        if last == longest and part.finished(infos):
             last = min(last, rows + AFTERMATH)
-    return replace(room.first(rows), seed=seed)
+    return rows

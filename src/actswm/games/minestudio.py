@@ -20,7 +20,7 @@ from ..controls import MINECRAFT
 from ..errors import UserError
 from ..game import Frame
 from .seeds import EpisodeSeeds
-from .spaces import action_space, frame_space
+from .spaces import action_space, frame_space, played_actions
 
 ENGINE_JAR = Path("engine", "build", "libs", "mcprec-6.13.jar")
 COUNTERS = {"mine_block": ("dig", "node"), "use_item": ("use", "item"), "kill_entity": ("kill", "entity")}
@@ -47,7 +47,7 @@ class MinecraftGame(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
-    render_mode = "rgb_array"
+    render_mode: str | None = "rgb_array"
     vocabulary = MINECRAFT
     fps = 20.0
     deterministic = False
@@ -76,6 +76,7 @@ class MinecraftGame(gymnasium.Env[Any, Any]):
         self._sim: Any = None
         self._sim_seed: int | None = None
         self._counts: dict[tuple[str, str], float] = {}
+        self._frame: Frame = np.zeros((*size, 3), np.uint8)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -98,12 +99,15 @@ class MinecraftGame(gymnasium.Env[Any, Any]):
             self._sim_seed = seed
         observation, info = self._sim.reset()
         self._counts = _counts(info)
-        return _frame(observation), {"events": [], "telemetry": _telemetry(info), "seed": seed}
+        self._frame = _frame(observation)
+        return self._frame, {"events": [], "telemetry": _telemetry(info), "seed": seed}
 
     def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         if self._sim is None:
             raise UserError(f"{self.name} is not running; call reset() first")
-        observation, reward, terminated, truncated, info = self._sim.step(simulator_action(action))
+        observation, reward, terminated, truncated, info = self._sim.step(
+            simulator_action(played_actions(self.vocabulary, action))
+        )
         counts = _counts(info)
         events: list[dict[str, Any]] = []
         for (counter, what), count in counts.items():
@@ -114,7 +118,11 @@ class MinecraftGame(gymnasium.Env[Any, Any]):
         if terminated and telemetry.get("health", 1.0) <= 0:
             events.append({"name": "death"})
         details = {"events": events, "telemetry": telemetry}
-        return _frame(observation), float(reward), bool(terminated), bool(truncated), details
+        self._frame = _frame(observation)
+        return self._frame, float(reward), bool(terminated), bool(truncated), details
+
+    def render(self) -> Frame:
+        return self._frame
 
     def close(self) -> None:
         if self._sim is not None:

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter
+from ..data import Column, DatasetSpec, DatasetWriter, open_checked
+from ..data.siblings import REPEATS
 from ..errors import UserError
 from ..game import Game
 from .episodes import POSE, Episode, RecordingPlan, cast
+from .forks import FamilyRecorder, family_size, fork_row, place_in_family, repeats
 from .workers import play_in_order
 
 if TYPE_CHECKING:
@@ -54,7 +57,8 @@ def record(
         raise UserError("record needs at least 1 step, 1 worker and 2 steps an episode")
     path = Path(path)
     with contextlib.closing(plan.open_game()) as game:  # no engine starts before reset
-        cast(game, plan, plan.episode_seed(0))  # a wrong behaviour fails here, before there is a file
+        FamilyRecorder(game, plan)  # a wrong plan fails here, before there is a file
+        cast(game, plan, plan.episode_seed(0))
         spec = dataset_spec(plan, game)
     if path.exists():
         require_same_plan(path, spec)
@@ -68,15 +72,23 @@ def record(
                     episode = next(episodes).first(steps - writer.num_frames)
                     if owamcap is not None:
                         write_owamcap(Path(owamcap) / f"episode-{writer.num_episodes:05}.mcap", episode, spec)
-                    writer.append(
-                        episode.pixels,
-                        episode.action,
-                        seed=np.full(len(episode), episode.seed),
-                        pose=episode.pose,
-                    )
+                    columns = {"seed": np.full(len(episode), episode.seed), "pose": episode.pose}
+                    if plan.branches:
+                        columns[REPEATS] = _repeats(plan, writer, episode)
+                    writer.append(episode.pixels, episode.action, **columns)
                     if progress:
                         progress(writer.num_frames)
         return Recording(path, writer.num_episodes, writer.num_frames, writer.num_frames - before)
+
+
+def _repeats(plan: RecordingPlan, writer: DatasetWriter, episode: Episode) -> NDArray[np.int64]:
+    """Which rows of the episode that comes next show what an earlier one has shown."""
+    number, fork = place_in_family(plan, writer.num_episodes)
+    if fork is None:
+        return np.zeros(len(episode), np.int64)
+    parent = writer.rows_of(number * family_size(plan))
+    row = fork_row(fork, len(parent), episode.seed)
+    return repeats(row, len(episode), writer.num_frames - parent.start)
 
 
 def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
@@ -95,10 +107,15 @@ def dataset_spec(plan: RecordingPlan, game: Game) -> DatasetSpec:
             "task": plan.task.name if plan.task else None,
             "episode_steps": plan.episode_steps,
             "options": dict(plan.options),
+            "branches": plan.branches or None,
             "effective": [name for name, on in zip(game.vocabulary.names, game.effective) if on],
             "pose": list(POSE),
         },
-        columns={"seed": Column("int64"), "pose": Column("float32", (len(POSE),))},
+        columns={
+            "seed": Column("int64"),
+            "pose": Column("float32", (len(POSE),)),
+            **({REPEATS: Column("int64")} if plan.branches else {}),
+        },
     )
 
 
@@ -117,7 +134,7 @@ def open_owamcap(path: Path, spec: DatasetSpec) -> OwamcapWriter:
 
 def require_same_plan(path: Path, spec: DatasetSpec) -> None:
     """Refuse to go on with a file that was recorded otherwise."""
-    with DatasetFile(path) as file:
+    with open_checked(path, may_be_empty=True) as file:
         for name, value in spec.attributes.items():
             if file.attributes.get(name) != value:
                 raise UserError(

@@ -16,6 +16,7 @@ import gymnasium
 
 from ..errors import UserError
 from ..game import Game
+from .spaces import frame_size
 
 FAMILIES = {
     "freedoom": "actswm.games.freedoom",
@@ -24,26 +25,40 @@ FAMILIES = {
     "minecraft": "actswm.games.minestudio",
 }
 DEFAULT_SIZE = (128, 128)
+RENDER_MODE = "rgb_array"
 
 
 def make_game(
-    name: str, seed: int | None = None, size: tuple[int, int] = DEFAULT_SIZE, **options: Any
+    name: str,
+    seed: int | None = None,
+    size: int | tuple[int, int] = DEFAULT_SIZE,
+    render_mode: str | None = RENDER_MODE,
+    **options: Any,
 ) -> Game:
-    """The game `name` ("family/world") with frames of `size` = (height, width).
+    """The game `name` ("family/world") with frames of `size` = (height, width), or a square of one number.
 
-    `seed` is the seed of the first `reset()` that names none; `options` belong to the family.
+    `seed` is the seed of the first `reset()` that names none; `options` belong to the family. `render_mode` is
+    Gymnasium's: the games have one, `rgb_array`, and `render` returns the last frame in it.
     """
+    if render_mode not in (None, RENDER_MODE):
+        raise UserError(f"{name}: render_mode {render_mode!r} is unknown; use {RENDER_MODE!r}")
     family, _, world = name.partition("/")
     if family not in FAMILIES or world not in _module(family).worlds():
         nearest = difflib.get_close_matches(name.lower(), game_names(), n=1, cutoff=0.0)[0]
         raise UserError(f"unknown game {name!r}; the nearest known one is {nearest!r}")
     try:
-        return _module(family).make(world, seed=seed, size=size, **options)
+        game = _module(family).make(world, seed=seed, size=frame_size(size), **options)
+        game.render_mode = render_mode
+        return game
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
         option = str(error).rsplit("argument", 1)[1].strip().strip("'")
         raise UserError(f"{family} games have no option {option!r}") from None
+
+
+# Gymnasium looks here before it makes a game: other modes become wrappers around ours
+make_game.metadata = {"render_modes": [RENDER_MODE]}  # type: ignore[attr-defined]
 
 
 def game_names() -> tuple[str, ...]:

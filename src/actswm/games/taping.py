@@ -104,7 +104,7 @@ def _dataset_rows(writer: DatasetWriter, seed: int) -> Iterator[AddRow]:
             waiting.clear()
 
         def add(frame: Frame, action: NDArray[np.float32], info: dict[str, Any]) -> None:
-            waiting.append((frame, action, pose_of(info)))
+            waiting.append((frame, action, pose_of(info["telemetry"])))
             if len(waiting) == BATCH:
                 flush()
 

@@ -1,7 +1,7 @@
 """Worker processes that play a plan's episodes, and the one place that takes them in order.
 
-Worker w of W plays the episodes first + w, first + w + W, ... A worker whose reader is gone, closed or killed,
-notices at its pipe, closes its game and ends.
+Worker w of W plays the episodes first + w, first + w + W, ... A worker whose reader has closed its pipe closes its
+game and ends; one whose reader was killed dies at once, and the engine's guard cleans up.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import contextlib
 import logging
 import multiprocessing
 import select
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 from ..errors import UserError
-from ..game import Game
-from .episodes import POSE, Episode, RecordingPlan, record_episode
+from ..processes import die_with_parent, starting_workers
+from .episodes import POSE, Episode, RecordingPlan
+from .forks import FamilyRecorder
 from .guard import EngineDied
 from .slots import SLOTS, EpisodeSlots
 
@@ -40,7 +39,7 @@ def play_in_order(plan: RecordingPlan, first: int, workers: int) -> Iterator[Ite
         controls = game.vocabulary.size
     crew: list[_Worker] = []
     try:
-        with interrupts_ignored():
+        with starting_workers():
             for number in range(workers):
                 ours, theirs = context.Pipe()
                 slots = EpisodeSlots(plan.episode_steps, plan.size, controls, len(POSE))
@@ -96,26 +95,28 @@ def _play(pipe: Connection, slots: EpisodeSlots, plan: RecordingPlan, index: int
     def wanted() -> bool:
         return not _abandoned(pipe)
 
+    die_with_parent()
     free = list(range(SLOTS))
     with (
         contextlib.closing(plan.open_game()) as game,
         contextlib.suppress(ConnectionError, EOFError),
     ):
         try:
+            recorder = FamilyRecorder(game, plan)
             while wanted():
                 slot = free.pop(0) if free else pipe.recv()
-                episode = played(game, plan, index, slots.room(slot), wanted)
+                episode = played(recorder, index, slots.room(slot), wanted)
                 pipe.send((slot, episode.seed, len(episode)))
                 index += stride
         except (UserError, EngineDied) as error:
             pipe.send(str(error))
 
 
-def played(game: Game, plan: RecordingPlan, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+def played(recorder: FamilyRecorder, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
     """The episode, tried again where the engine dies in it: it comes out the same."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return record_episode(game, plan, index, room, wanted)
+            return recorder.record(index, room, wanted)
         except EngineDied as error:
             log.warning("episode %d, attempt %d: %s", index, attempt, error)
             if attempt == ATTEMPTS or not wanted():
@@ -128,16 +129,3 @@ def _abandoned(pipe: Connection) -> bool:
     poll = select.poll()
     poll.register(pipe.fileno(), 0)
     return bool(poll.poll(0))
-
-
-@contextlib.contextmanager
-def interrupts_ignored() -> Iterator[None]:
-    """Processes started inside ignore Ctrl+C, and so do their engines: the reader alone decides when to stop."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)

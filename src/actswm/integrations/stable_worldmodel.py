@@ -22,7 +22,7 @@ from ..model.predictor import PredictorConfig
 from ..model.vit import ViTConfig
 from .solver import SolverModel
 
-__all__ = ["SolverModel", "lewm_to_world_model"]
+__all__ = ["SolverModel", "lewm_to_world_model", "peer"]
 
 _VIT_BLOCK = {
     "attention.o_proj": "out",

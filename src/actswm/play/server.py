@@ -11,9 +11,13 @@ import errno
 import hmac
 import json
 import logging
+import re
 import secrets
+import socket
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,6 +45,10 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 LONGEST_BODY = 4096
+MOST_CONNECTIONS = 32
+"""A browser opens six; more than this are somebody else's, and each has a thread."""
+REQUEST_SECONDS = 10.0
+"""For a whole request to arrive, however slowly its bytes drip in."""
 HEARTBEAT = 1.0
 """Seconds of silence after which a stream says something, to learn whether anybody still listens."""
 
@@ -53,6 +61,8 @@ class PlayServer(ThreadingHTTPServer):
     def __init__(self, about: About, session: Session, hands: Hands, board: Board, port: int = 0) -> None:
         self.about, self.session, self.hands, self.board = about, session, hands, board
         self.token = secrets.token_urlsafe(16)
+        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._due: dict[socket.socket, float] = {}
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
@@ -75,6 +85,36 @@ class PlayServer(ThreadingHTTPServer):
         self.server_close()
         self._thread.join()
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            with suppress(OSError):
+                request.sendall(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.arrived(request)
+            self._free.release()
+
+    def expect(self, connection: socket.socket) -> None:
+        """A request is to arrive in time."""
+        self._due[connection] = time.monotonic() + REQUEST_SECONDS
+
+    def arrived(self, connection: socket.socket) -> None:
+        self._due.pop(connection, None)
+
+    def service_actions(self) -> None:
+        """Now and then: no more is read of requests that are overdue; what came of them is still answered."""
+        now = time.monotonic()
+        for connection, due in list(self._due.items()):
+            if due < now:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RD)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         log.debug("a request ended in the middle", exc_info=True)
 
@@ -89,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: PlayServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "actswm", ""
-    timeout = 60
+    timeout = REQUEST_SECONDS
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
@@ -99,7 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
-        log.debug(format, *args)
+        log.debug("%s", (format % args).replace(self.server.token, "TOKEN"))
+
+    def handle_one_request(self) -> None:
+        self.server.expect(self.connection)
+        super().handle_one_request()
 
     def _answer(self, answer: Callable[[str], None]) -> None:
         try:
@@ -120,6 +164,9 @@ class _Handler(BaseHTTPRequestHandler):
         return name
 
     def _get(self, name: str) -> None:
+        self.server.arrived(self.connection)
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # a body that nobody reads must not become the next request
         if name == "stream":
             self._stream()
         elif name in FILES:
@@ -144,11 +191,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.NO_CONTENT)
 
     def _body(self) -> dict[str, Any]:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > LONGEST_BODY:
-            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too long, or of no known length")
+        lengths = self.headers.get_all("Content-Length", [])
+        if "Transfer-Encoding" in self.headers or len(lengths) != 1 or not re.fullmatch("[0-9]+", lengths[0]):
+            raise _Refused(HTTPStatus.LENGTH_REQUIRED, "give one Content-Length, a whole number")
+        if len(lengths[0]) > len(str(LONGEST_BODY)) or int(lengths[0]) > LONGEST_BODY:
+            raise _Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"longer than {LONGEST_BODY} bytes")
         try:
-            told = json.loads(self.rfile.read(int(length)))
+            body = self.rfile.read(int(lengths[0]))
+        except TimeoutError:
+            body = b""
+        self.server.arrived(self.connection)
+        if len(body) < int(lengths[0]):
+            raise _Refused(HTTPStatus.REQUEST_TIMEOUT, "the body is shorter than its Content-Length")
+        try:
+            told = json.loads(body)
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):

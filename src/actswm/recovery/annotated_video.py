@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
-from ..data import Column, DatasetSpec, DatasetWriter
-from ..data.journal import journal_path
+from ..data import Column, DatasetSpec, open_checked
+from ..data.writer import new_dataset
 from ..errors import UserError
 from ..formats.owamcap import OwamcapWriter
 from ..model import WorldModel
-from ..model.pretrained import WEIGHTS_FILE, locate, read_config
+from ..saved_models import WEIGHTS_FILE, locate, read_config
 from .labelling import label_frames
 from .prior import ActionPrior, made_prior, training_prior
 from .protocol import RecoveryOptions
 from .video_source import VideoSource
 
 _NAME_BYTES = 96
+PROVENANCE = "provenance"
+"""Column with JSON about where a video comes from, in files that have it."""
+_PROVENANCE_BYTES = 768
 Progress = Callable[[int, int], None]
 """Hears the frames done, and about how many there are."""
 
@@ -48,13 +52,14 @@ class VideoTask:
     part: Path
     job: AnnotationJob
     spec: DatasetSpec
+    provenance: Mapping[str, Any] | None = None
+    """Where the video comes from; stored with each of its frames."""
 
 
 @dataclass(frozen=True)
 class Annotated:
     name: str
     frames: int
-    confidence: float
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
     """Label one video into its part file, which appears when it is complete."""
     if task.job.threads:
         torch.set_num_threads(task.job.threads)
-    temporary = task.part.with_name(f".{task.part.name}.{os.getpid()}.tmp")
+    if done := _done_before(task):
+        return done
     try:
         source = VideoSource.open(task.video)
         total = source.count_at(task.spec.fps)
@@ -75,9 +81,9 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
         generator = torch.Generator().manual_seed(task.job.options.seed)
         search = task.job.options.searcher(model, prior, generator)
         frames = source.read(model.config.image_size, task.spec.fps)
-        weighted = 0.0
+        told = {PROVENANCE: provenance_bytes(task.provenance or {})} if PROVENANCE in task.spec.columns else {}
         with ExitStack() as files:
-            writer = files.enter_context(DatasetWriter(temporary, task.spec))
+            writer = files.enter_context(new_dataset(task.part, task.spec))
             mcap = files.enter_context(_owamcap(task)) if task.job.owamcap else None
             episode = files.enter_context(writer.episode())
             for rows in label_frames(search, frames, task.job.options.window):
@@ -86,27 +92,42 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
                     rows.pixels,
                     rows.action,
                     score=rows.score,
-                    confidence=rows.confidence,
+                    gain=rows.gain,
                     video=np.full(count, task.video.name.encode()[:_NAME_BYTES]),
                     video_key=np.full(count, task.key),
+                    **{name: np.full(count, text) for name, text in told.items()},
                 )
                 if mcap:
                     for frame, action in zip(rows.pixels, rows.action):
                         mcap.add(frame, action)
-                weighted += float(rows.confidence.sum())
                 if progress:
                     progress(episode.length, max(total, episode.length))
-        temporary.replace(task.part)
-        return Annotated(task.video.name, episode.length, weighted / episode.length)
+        return Annotated(task.video.name, episode.length)
     except UserError as error:
         message = str(error)
         return Failure(task.video.name, message if str(task.video) in message else f"{task.video}: {message}")
-    finally:
-        temporary.unlink(missing_ok=True)
-        journal_path(temporary).unlink(missing_ok=True)
 
 
-def annotation_spec(job: AnnotationJob, fps: float) -> DatasetSpec:
+def _done_before(task: VideoTask) -> Annotated | None:
+    """Its part, if a run that was killed left it waiting for its turn."""
+    if not task.part.exists():
+        return None
+    with open_checked(task.part) as part:
+        same = all(part.attributes.get(name) == value for name, value in task.spec.attributes.items())
+        same &= part.fps == task.spec.fps and set(part.extra_columns) == set(task.spec.columns)
+        return Annotated(task.video.name, part.num_frames) if same else None
+
+
+def provenance_bytes(told: Mapping[str, Any]) -> bytes:
+    """JSON that fits its column: the longest texts are shortened first."""
+    fields = dict(told)
+    while len(text := json.dumps(fields, ensure_ascii=False).encode()) > _PROVENANCE_BYTES:
+        longest = max((name for name in fields if isinstance(fields[name], str)), key=lambda name: len(fields[name]))
+        fields[longest] = fields[longest][: len(fields[longest]) * 3 // 4]
+    return text
+
+
+def annotation_spec(job: AnnotationJob, fps: float, provenance: bool = False) -> DatasetSpec:
     """What the file says of itself: which model, in which vocabulary, searched how."""
     model, prior = _loaded(job.checkpoint, job.actions)
     name = job.checkpoint.resolve().name
@@ -132,9 +153,10 @@ def annotation_spec(job: AnnotationJob, fps: float) -> DatasetSpec:
         },
         columns={
             "score": Column("float32", (controls,)),
-            "confidence": Column("float32"),
+            "gain": Column("float32"),
             "video": Column(f"S{_NAME_BYTES}"),
             "video_key": Column("int64"),
+            **({PROVENANCE: Column(f"S{_PROVENANCE_BYTES}")} if provenance else {}),
         },
     )
 

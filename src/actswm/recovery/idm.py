@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,13 +12,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from ..atomic import write_whole
 from ..controls import ActionEncoding, vocabulary_of
 from ..data.loader import WindowDataset
 from ..errors import UserError
 from ..model.convnet import ConvConfig, ConvEncoder
+from ..model.pretrained import require_finite
 from .windows import WindowSample
 
 CONFIG_FILE = "idm.json"
@@ -84,24 +85,22 @@ class InverseDynamics(nn.Module):
         return torch.stack(windows).numpy()
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f".{WEIGHTS_FILE}.tmp"
-        save_file({name: part.contiguous() for name, part in self.state_dict().items()}, temporary)
-        os.replace(temporary, folder / WEIGHTS_FILE)
+        weights = save({name: part.contiguous() for name, part in self.state_dict().items()})
+        write_whole(folder / WEIGHTS_FILE, weights)
         content = {"config": asdict(self.config), "provenance": dict(provenance)}
-        temporary = folder / f".{CONFIG_FILE}.tmp"
-        temporary.write_text(json.dumps(content, indent=2) + "\n")
-        os.replace(temporary, folder / CONFIG_FILE)
+        write_whole(folder / CONFIG_FILE, json.dumps(content, indent=2) + "\n")
 
     @staticmethod
     def load(folder: Path) -> InverseDynamics:
         try:
             config = IdmConfig(**json.loads((folder / CONFIG_FILE).read_text())["config"])
             model = InverseDynamics(config)
-            model.load_state_dict(load_file(folder / WEIGHTS_FILE))
+            state = load_file(folder / WEIGHTS_FILE)
+            require_finite(state, str(folder / WEIGHTS_FILE))
+            model.load_state_dict(state)
         except FileNotFoundError as error:
             raise UserError(f"{folder}: not a saved idm (no {Path(error.filename).name})") from None
-        except (ValueError, KeyError, TypeError, SafetensorError, RuntimeError) as error:
+        except (ValueError, KeyError, TypeError, SafetensorError, RuntimeError, ZeroDivisionError) as error:
             reason = " ".join(str(error).split())[:200]
             raise UserError(f"{folder}: not a sound idm ({reason}); train it again") from None
         return model.eval()

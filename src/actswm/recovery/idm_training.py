@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from .idm import IdmConfig, InverseDynamics
@@ -42,8 +42,8 @@ def train_idm(
     """The trained model and its scores on pairs of the validation split; `progress` hears step and loss."""
     encoding = config.encoding
     shape = WindowShape(2, encoding.frameskip)
-    with DatasetFile(data) as file:
-        split = split_episodes(file.num_episodes)
+    with open_checked(data) as file:
+        split = split_file(file)
         train_starts, held_out_starts = (
             starts_in(file, shape, part) for part in (split.train, split.validation)
         )

@@ -20,13 +20,13 @@ from .steps import held_raw
 class LabelledRows:
     """Raw steps: frames (n, h, w, 3), actions (n, A) with buttons 0 or 1, and what they were made of.
 
-    `score` (n, A) is what the search found before the threshold, `confidence` (n,) that of the step's search.
+    `score` (n, A) is what the search found before the threshold, `gain` (n,) that of the step's search.
     """
 
     pixels: NDArray[np.uint8]
     action: NDArray[np.float32]
     score: NDArray[np.float32]
-    confidence: NDArray[np.float32]
+    gain: NDArray[np.float32]
 
 
 @torch.no_grad()
@@ -36,7 +36,7 @@ def label_frames(
     """Frames at the model's size, one a raw step -> the same frames with actions, `window` model steps at a time.
 
     The history before the first frame is that frame and no-ops. The last frame closes the sequence with a no-op
-    of confidence 0; up to frameskip - 1 frames that make no whole step are left out.
+    of gain 0; up to frameskip - 1 frames that make no whole step are left out.
     """
     model, skip = search.model, search.model.encoding.frameskip
     pending: list[NDArray[np.uint8]] = []
@@ -58,7 +58,7 @@ def label_frames(
         found = search.find(context, latents[0, 1:], previous)
         context = advanced(model, context, latents[0, 1:], found.actions)
         previous = found.actions[-1]
-        yield _rows(model, seen[:-1], found.actions.float().numpy(), found.confidence)
+        yield _rows(model, seen[:-1], found.actions.float().numpy(), found.gain)
         del pending[: steps * skip]
     if context is None:
         raise UserError(f"has {len(pending)} frames; one step needs {skip + 1}")
@@ -73,7 +73,7 @@ def _first_context(model: WorldModel, latent: Tensor) -> Context:
 
 
 def _rows(
-    model: WorldModel, pixels: NDArray[np.uint8], vectors: NDArray[np.float32], confidence: float
+    model: WorldModel, pixels: NDArray[np.uint8], vectors: NDArray[np.float32], gain: float
 ) -> LabelledRows:
     encoding = model.encoding
     pressed = np.where(encoding.vocabulary.binary, vectors > 0.5, vectors)
@@ -81,5 +81,5 @@ def _rows(
         pixels,
         held_raw(pressed, encoding),
         np.repeat(vectors, encoding.frameskip, 0),
-        np.full(len(pixels), confidence, np.float32),
+        np.full(len(pixels), gain, np.float32),
     )

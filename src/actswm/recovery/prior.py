@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import ActionEncoding
-from ..data import DatasetFile, split_episodes
+from ..data import open_checked, split_file
 from ..data.loader import require_vocabulary
 from ..errors import UserError
 from .steps import step_vectors
@@ -46,11 +46,11 @@ class ActionPrior:
 
 def training_prior(path: Path, encoding: ActionEncoding) -> ActionPrior:
     """From all valid steps of the training split."""
-    with DatasetFile(path) as file:
+    with open_checked(path) as file:
         require_vocabulary(file, encoding)
         skip = encoding.frameskip
         steps = []
-        for episode in split_episodes(file.num_episodes).train:
+        for episode in split_file(file).train:
             first, count = int(file.ep_offset[episode]), int(file.ep_len[episode]) // skip
             rows = slice(first, first + count * skip)
             valid = file.frame_valid[rows].reshape(count, skip).all(1)

@@ -65,14 +65,14 @@ class RecoveryOptions:
 
 @dataclass(frozen=True)
 class Recovery:
-    """Recovered actions (N, K, A), their confidence (N, K), and J_local of each window, (N,) each.
+    """Recovered actions (N, K, A), their gain (N, K), and J_local of each window, (N,) each.
 
     `random` is the mean over random sequences from the pool and `spread` their standard deviation;
     `random_search` is what the best pool actions reach with the search's own budget of predictions.
     """
 
     actions: NDArray[np.float32]
-    confidence: NDArray[np.float32]
+    gain: NDArray[np.float32]
     cem: NDArray[np.float64]
     random: NDArray[np.float64]
     spread: NDArray[np.float64]
@@ -151,7 +151,7 @@ def _recover_window(
     blind = recover(PoolSearch(model, prior, budget, generator), case.context, far)
     return (
         found.actions.float().numpy(),
-        found.confidence.float().numpy(),
+        found.gain.float().numpy(),
         final_costs(model, case.context, found.actions[None], target).double().numpy()[0],
         random.double().mean().numpy(),
         random.double().std(correction=0).numpy(),

@@ -58,8 +58,11 @@ class Found:
     pool_cost: float
 
     @property
-    def confidence(self) -> float:
-        """0: no better than an ordinary action (the model ignores actions, or none fits); 1: a perfect fit."""
+    def gain(self) -> float:
+        """1 - cost / cost of ordinary actions. 0: no better than those (the model ignores actions, or none fits).
+
+        No measure of being right: on noise a search gains as much as on the model's own game.
+        """
         if self.pool_cost <= 0:
             return 0.0
         return min(1.0, max(0.0, 1 - float(self.costs.mean()) / self.pool_cost))
@@ -67,11 +70,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Recovered:
-    """A whole sequence: actions (K, A), the cost of each step when it was found, and its confidence (K,)."""
+    """A whole sequence: actions (K, A), the cost of each step when it was found, and its gain (K,)."""
 
     actions: Tensor
     costs: Tensor
-    confidence: Tensor
+    gain: Tensor
 
 
 class Searcher(Protocol):
@@ -159,7 +162,7 @@ def recover(
     return Recovered(
         torch.cat([part.actions for part in found]),
         torch.cat([part.costs for part in found]),
-        torch.cat([torch.full((len(part.costs),), part.confidence) for part in found]),
+        torch.cat([torch.full((len(part.costs),), part.gain) for part in found]),
     )
 
 

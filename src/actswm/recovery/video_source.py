@@ -31,7 +31,7 @@ class VideoSource:
         times = frame_times(path)
         intervals = np.diff(times)
         intervals = intervals[intervals > 0]
-        fps = round(NS / float(np.median(intervals)), 2) if len(intervals) else 1.0
+        fps = max(0.01, round(NS / float(np.median(intervals)), 2)) if len(intervals) else 1.0
         return cls(path, len(times), fps)
 
     def count_at(self, fps: float) -> int:
@@ -44,7 +44,7 @@ class VideoSource:
         shown: NDArray[np.uint8] | None = None
         decoded, emitted, first_ns = 0, 0, 0
         for frame in decode(self.path):
-            decoded += 1
+            decoded += not frame.corrupt
             rgb = frame.rgb(size, size)
             if not resample:
                 yield rgb
@@ -56,7 +56,7 @@ class VideoSource:
             shown = rgb
         if decoded < _DECODABLE * self.frames:
             raise UserError(
-                f"{self.path}: only {decoded} of {self.frames} frames can be decoded; it is damaged"
+                f"{self.path}: only {decoded} of {self.frames} frames can be decoded soundly; it is damaged"
             )
         if shown is not None:
             yield shown

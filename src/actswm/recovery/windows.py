@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..controls import ActionEncoding
-from ..data import DatasetFile, WindowShape, split_episodes, starts_in
+from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import WindowDataset, require_vocabulary
 from ..data.windows import Validity
 from ..errors import UserError
@@ -66,8 +66,8 @@ def sample_windows(
     """
     lead_in = context - 1 if validity == "strict" else 0
     shape = WindowShape(lead_in + steps + 1, frameskip, validity)
-    with DatasetFile(path) as file:
-        episodes = split_episodes(file.num_episodes).part(split)
+    with open_checked(path) as file:
+        episodes = split_file(file).part(split)
         rows = starts_in(file, shape, episodes) + lead_in * frameskip
     chosen = np.random.default_rng(seed).choice(rows, min(count, len(rows)), replace=False)
     return WindowSample(path, chosen, steps, frameskip)
@@ -92,7 +92,7 @@ def dataset_of(sample: WindowSample, model: WorldModel) -> WindowDataset:
 
 def truth_of(sample: WindowSample, encoding: ActionEncoding) -> Truth:
     offsets = np.arange(-sample.frameskip, sample.steps * sample.frameskip)
-    with DatasetFile(sample.path) as file:
+    with open_checked(sample.path) as file:
         require_vocabulary(file, encoding)
         rows = sample.rows[:, None] + offsets
         first = file.ep_offset[file.episode_idx[sample.rows]][:, None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
+from .fields import count, flag, part
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,31 @@ def find_films(folder: Path, task: str, methods: Sequence[str]) -> tuple[Film, .
     films = []
     for method in methods:
         for path in sorted((folder / method).glob("episode-*.mp4")):
+            _require_inside(path, folder)
             about = path.with_suffix(".json")
             try:
                 episode = json.loads(about.read_text())
                 if episode["task"] == task:
                     film = Film(
                         method,
-                        episode["episode"],
-                        episode["succeeded"],
-                        episode["chunks"],
-                        "weights" in episode["identity"],
+                        count(episode, "episode"),
+                        flag(episode, "succeeded"),
+                        count(episode, "chunks"),
+                        "weights" in part(episode, "identity"),
                         path,
                     )
                     films.append(film)
             except FileNotFoundError:
                 continue  # a film without its result: the episode is being played
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UserError(f"{about}: not an episode ({error}); remove it and plan again") from None
     return tuple(films)
+
+
+def _require_inside(path: Path, folder: Path) -> None:
+    """A page is made to be sent to others: a result from elsewhere must not put this machine's films into it."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{path}: lies outside {folder}, whose result names it; move the film there, or remove it")
 
 
 def choose_films(films: Sequence[Film], episodes: int) -> list[list[Film]]:

@@ -67,7 +67,7 @@ def write_page(page: Page, path: Path) -> None:
     html = environment.get_template("page.html.j2").render(page=page, numbers=numbers)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(html, encoding="utf-8")
+        temporary.write_text(html, encoding="utf-8", errors="backslashreplace")  # halves of surrogate pairs
         os.replace(temporary, path)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror}); choose another --out") from None

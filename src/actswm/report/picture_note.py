@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..origin import Origin
+from .fields import seed, text
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEADER_END = 33
@@ -36,7 +37,7 @@ def write_note(
     """Put the note into a PNG: written to a temporary name, then renamed."""
     picture = path.read_bytes()
     note = PictureNote(kind, caption, alt, origin.command, origin.commit, seed)
-    body = b"iTXt" + _KEYWORD + json.dumps(asdict(note), ensure_ascii=False).encode()
+    body = b"iTXt" + _KEYWORD + json.dumps(asdict(note)).encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp.png")
     temporary.write_bytes(picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
@@ -53,8 +54,10 @@ def read_note(picture: bytes) -> PictureNote | None:
         chunk = picture[place + 4 : place + 8 + length]
         if chunk.startswith(b"iTXt" + _KEYWORD):
             try:
-                return PictureNote(**json.loads(chunk[4 + len(_KEYWORD) :]))
-            except (TypeError, ValueError):
+                note = json.loads(chunk[4 + len(_KEYWORD) :])
+                words = {name: text(note, name) for name in ("kind", "caption", "alt", "command", "commit")}
+                return PictureNote(**words, seed=seed(note))
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         place += 12 + length
     return None

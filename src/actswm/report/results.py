@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from ..errors import UserError
 from ..intervals import Estimate
+from .fields import count, maybe_number, number, part, parts, rows, seed, share, text
 from .films import Film, find_films
 
 
@@ -142,7 +142,7 @@ def parse_result(path: Path, tree: Mapping[str, Any]) -> Result:
         return KINDS[kind](tree, path)
     except KeyError as error:
         missing = f"has no field {error}"
-    except (AttributeError, TypeError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         missing = f"is damaged ({error})"
     raise UserError(f"{path}: this {kind} result {missing}; write it again with actswm {kind}")
 
@@ -151,78 +151,105 @@ def _drift(tree: Mapping[str, Any], path: Path) -> Drift:
     names = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "random")
     models = tuple(
         DriftModel(
-            model["name"], {name: tuple(_estimate(step[name]) for step in model["steps"]) for name in names}
+            text(model, "name"),
+            {name: tuple(_estimate(step, name) for step in parts(model, "steps")) for name in names},
         )
-        for model in tree["models"]
+        for model in parts(tree, "models")
     )
     if not models or not all(model.curves["recorded"] for model in models):
         raise ValueError("it holds no step of a model")
-    return Drift(_made(tree, tree["seed"]), tree["data"], tree["windows"], models)
+    return Drift(_made(tree, seed(tree)), text(tree, "data"), count(tree, "windows"), models)
 
 
 def _fidelity(tree: Mapping[str, Any], path: Path) -> Fidelity:
     def row(step: Mapping[str, Any]) -> FidelityRow:
-        fidelity, skill, top1 = (_estimate(step[name]) for name in ("fidelity", "skill", "top1"))
-        chance = _number(step["chance"])
-        return FidelityRow(step["kind"], step["step"], step["cases"], fidelity, skill, top1, chance)
+        fidelity, skill, top1 = (_estimate(step, name) for name in ("fidelity", "skill", "top1"))
+        place = text(step, "kind"), count(step, "step"), count(step, "cases")
+        return FidelityRow(*place, fidelity, skill, top1, number(step, "chance"))
 
-    models = tuple(FidelityModel(model["name"], tuple(map(row, model["steps"]))) for model in tree["models"])
+    models = tuple(
+        FidelityModel(text(model, "name"), tuple(map(row, parts(model, "steps"))))
+        for model in parts(tree, "models")
+    )
     if not models or not all(model.of("all") for model in models):
         raise ValueError("it holds no step of a model")
-    return Fidelity(_made(tree, tree["seed"]), tree["data"], tree["windows"], models)
+    last = max(row.step for model in models for row in model.rows)
+    if any([row.step for row in model.of("all")].count(last) != 1 for model in models):
+        raise ValueError("its models do not end at the same step")
+    return Fidelity(_made(tree, seed(tree)), text(tree, "data"), count(tree, "windows"), models)
 
 
 def _plan(tree: Mapping[str, Any], path: Path) -> Plan:
     methods = tuple(
         PlanMethod(
-            row["method"],
-            row["episodes"],
-            row["successes"],
-            row["low"],
-            row["high"],
-            row["lost"],
-            row["chunks_to_success"],
-            row["plan_cpu_seconds"],
+            text(row, "method"),
+            count(row, "episodes", least=1),
+            count(row, "successes"),
+            share(row, "low"),
+            share(row, "high"),
+            count(row, "lost"),
+            maybe_number(row, "chunks_to_success"),
+            number(row, "plan_cpu_seconds"),
         )
-        for row in tree["methods"]
+        for row in parts(tree, "methods")
     )
-    films = find_films(path.parent, tree["task"], [method.name for method in methods])
-    return Plan(_made(tree, tree.get("seed")), tree["task"], methods, films)
+    task = text(tree, "task")
+    return Plan(
+        _made(tree, seed(tree)),
+        task,
+        methods,
+        find_films(path.parent, task, [method.name for method in methods]),
+    )
 
 
 def _recover(tree: Mapping[str, Any], path: Path) -> Recover:
-    roll = tree.get("roll")
-    options = tree["options"]
+    options, costs, scores = part(tree, "options"), part(tree, "costs"), part(tree, "scores")
     return Recover(
-        _made(tree, options["seed"]),
-        tree["data"],
-        len(tree["window_rows"]),
-        options["target"],
-        options["guide"],
-        tuple(_recover_method(name, one, tree["costs"].get(name)) for name, one in tree["scores"].items()),
-        PianoRoll(roll["window"], roll["recorded"], roll["recovered"]) if roll else None,
+        _made(tree, seed(options)),
+        text(tree, "data"),
+        len(rows(tree, "window_rows")),
+        text(options, "target"),
+        text(options, "guide"),
+        tuple(
+            _recover_method(name, part(scores, name), part(costs, name) if costs.get(name) else None)
+            for name in scores
+        ),
+        _roll(part(tree, "roll")) if tree.get("roll") else None,
     )
 
 
 def _recover_method(name: str, scores: Mapping[str, Any], costs: Mapping[str, Any] | None) -> RecoverMethod:
+    figures = ("precision", "recall", "f1", "balanced_accuracy")
     controls = tuple(
         ControlRow(
-            row["name"],
-            row["pressed_share"],
-            *(_estimate(row[figure]) for figure in ("precision", "recall", "f1", "balanced_accuracy")),
+            text(row, "name"),
+            number(row, "pressed_share"),
+            *(_estimate(row, figure) for figure in figures),
         )
-        for row in scores["controls"]
+        for row in parts(scores, "controls")
     )
     return RecoverMethod(
         name,
-        _estimate(costs["relative_gap"]) if costs else None,
-        (costs["verdict"] or "") if costs else "",
-        _estimate(scores["key_accuracy"]),
-        _estimate(scores["active_accuracy"]),
-        _estimate(scores["balanced_accuracy"]),
-        _estimate(scores["f1"]),
+        _estimate(costs, "relative_gap") if costs else None,
+        text(costs, "verdict", "") if costs else "",
+        _estimate(scores, "key_accuracy"),
+        _estimate(scores, "active_accuracy"),
+        _estimate(scores, "balanced_accuracy"),
+        _estimate(scores, "f1"),
         controls,
     )
+
+
+def _roll(tree: Mapping[str, Any]) -> PianoRoll:
+    def lanes(of: Mapping[str, Any]) -> dict[str, str]:
+        return {control: text(of, control) for control in of}
+
+    recorded, recovered = lanes(part(tree, "recorded")), part(tree, "recovered")
+    methods = {method: lanes(part(recovered, method)) for method in recovered}
+    for method, found in methods.items():
+        if set(found) != set(recorded):
+            raise ValueError(f"the roll of {method} has other controls than were recorded")
+    return PianoRoll(count(tree, "window"), recorded, methods)
 
 
 KINDS: Mapping[str, Callable[[Mapping[str, Any], Path], Result]] = {
@@ -233,13 +260,9 @@ KINDS: Mapping[str, Callable[[Mapping[str, Any], Path], Result]] = {
 }
 
 
-def _made(tree: Mapping[str, Any], seed: int | None) -> Made:
-    return Made(tree.get("command", ""), tree.get("commit", ""), seed)
+def _made(tree: Mapping[str, Any], number: int | None) -> Made:
+    return Made(text(tree, "command", ""), text(tree, "commit", ""), number)
 
 
-def _estimate(tree: Mapping[str, Any]) -> Estimate:
-    return Estimate(*(_number(tree[part]) for part in ("mean", "low", "high")))
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+def _estimate(tree: Mapping[str, Any], name: str) -> Estimate:
+    return Estimate(*(number(part(tree, name), each) for each in ("mean", "low", "high")))

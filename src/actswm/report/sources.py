@@ -83,7 +83,7 @@ def _in_file(path: Path) -> Result | Picture | None:
         return None
     try:
         tree: Any = json.loads(path.read_text())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     known = isinstance(tree, dict) and str(tree.get("kind")) in KINDS
     return parse_result(path, tree) if known else None

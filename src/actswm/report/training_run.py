@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from .fields import LARGEST, count, maybe_number, number, part, seed, text
 from .results import Made
 
 CONFIG, METRICS = "config.yaml", Path("logs", "metrics.csv")
@@ -41,9 +42,10 @@ def is_model(folder: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        return "actswm_version" in json.loads(path.read_text())
-    except ValueError:
+        content = json.loads(path.read_text())
+    except (ValueError, RecursionError):
         return False
+    return isinstance(content, dict) and "actswm_version" in content
 
 
 def read_run(folder: Path) -> TrainingRun:
@@ -52,39 +54,44 @@ def read_run(folder: Path) -> TrainingRun:
         name = folder.resolve().parent.name if folder.resolve().name == "model" else folder.resolve().name
         return _run(name, {}, "", folder / "config.json")
     model = folder / "model" / "config.json"
-    config = (folder / CONFIG).read_text()
+    config = (folder / CONFIG).read_text(errors="replace")
     return _run(folder.resolve().name, _losses(folder / METRICS), config, model)
 
 
 def _run(name: str, losses: Mapping[str, Any], config: str, model: Path) -> TrainingRun:
     try:
-        origin = json.loads(model.read_text())["provenance"] if model.is_file() else {}
-        data = origin.get("data", {})
+        origin = part(json.loads(model.read_text()), "provenance") if model.is_file() else {}
+        data = part(origin, "data") if origin.get("data") else {}
+        validation = part(origin, "validation") if origin.get("validation") else {}
         return TrainingRun(
             name,
             losses,
             config,
-            Made(origin.get("command", ""), origin.get("commit", ""), origin.get("seed")),
-            origin.get("steps"),
-            f"{data['file']} ({data['source']})" if data else "",
-            origin.get("validation", {}),
-            origin.get("seconds"),
-            origin.get("machine", ""),
+            Made(text(origin, "command", ""), text(origin, "commit", ""), seed(origin)),
+            count(origin, "steps") if origin.get("steps") is not None else None,
+            f"{text(data, 'file')} ({text(data, 'source')})" if data else "",
+            {figure: number(validation, figure) for figure in validation},
+            maybe_number(origin, "seconds"),
+            text(origin, "machine", ""),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{model}: has no sound provenance ({error}); train again, or remove it") from None
 
 
 def _losses(path: Path) -> dict[str, tuple[tuple[int, float], ...]]:
     """Columns of Lightning's CSV log; rows hold some of them, and a resumed run logs a step again."""
     figures: dict[str, dict[int, float]] = {}
-    with open(path, newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), 2):
-            try:
-                step = int(row["step"])
-                for name, value in row.items():
-                    if name not in ("step", "epoch") and value:
-                        figures.setdefault(name, {})[step] = float(value)
-            except (KeyError, TypeError, ValueError) as error:
-                raise UserError(f"{path}: line {number} is not a logged step ({error})") from None
+    rows = None
+    try:
+        rows = csv.DictReader(path.read_bytes().decode().splitlines())
+        for row in rows:
+            step = int(row["step"])
+            if not 0 <= step <= LARGEST:
+                raise ValueError(f"step {row['step'][:20]} is too large")
+            for name, value in row.items():
+                if name not in ("step", "epoch") and value and abs(float(value)) <= LARGEST:
+                    figures.setdefault(name, {})[step] = float(value)
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        line = rows.line_num if rows else 1
+        raise UserError(f"{path}: line {line} is not a logged step ({error})") from None
     return {name: tuple(sorted(values.items())) for name, values in figures.items()}

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from array import array
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -22,10 +24,13 @@ from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
 from ...errors import UserError
+from ..complaint import complaint
 from ..keymap import MOUSE_BUTTONS, KeyMap
 from . import messages
+from .clock import ClockOffset, clock_offset
 
 _FAR_FUTURE = 2**63
+_MOST_COMPLAINTS = 5
 
 
 class Kind(IntEnum):
@@ -62,10 +67,16 @@ class Recording:
     """Log times of the player's deaths, where the source has such records."""
     key_map: KeyMap | None
     """The key map that this project's own writer left in the file."""
+    unreadable: dict[str, int] = field(default_factory=dict)
+    """What was wrong with messages that did not decode, and how often; the most frequent alone."""
+
+    @cached_property
+    def clock(self) -> ClockOffset:
+        return clock_offset(self.screen_log_ns, self.screen_pts_ns)
 
     @property
     def offset_ns(self) -> int:
-        return int(self.screen_log_ns[0]) - int(self.screen_pts_ns[0])
+        return self.clock.offset_ns
 
 
 def read_recording(path: Path) -> Recording:
@@ -104,6 +115,7 @@ def read_recording(path: Path) -> Recording:
         np.array(columns.screen_pts, np.int64),
         np.array(sorted(columns.deaths + _deaths_beside(path)), np.int64),
         key_map,
+        dict(columns.unreadable.most_common(_MOST_COMPLAINTS)),
     )
 
 
@@ -119,6 +131,7 @@ class _Columns:
     deaths: list[int] = field(default_factory=list)
     latest: dict[str, int] = field(default_factory=dict)
     backwards: list[tuple[int, int]] = field(default_factory=list)
+    unreadable: Counter[str] = field(default_factory=Counter)
 
     def take(self, topic: str, time_ns: int, data: bytes) -> None:
         handler = _HANDLERS.get(topic)
@@ -132,7 +145,8 @@ class _Columns:
         self.latest[topic] = max(latest, time_ns)
         try:
             handler(self, time_ns, orjson.loads(data))
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+            self.unreadable[f"{topic}: {complaint(error)}"] += 1
             if topic.startswith("keyboard"):
                 self.row(time_ns, Kind.KEYBOARD_UNREADABLE)
             elif topic.startswith("mouse"):
@@ -159,6 +173,8 @@ def _screen(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None:
     uri, pts = (reference["uri"], reference["pts_ns"]) if reference else (message["path"], message["pts"])
     if not isinstance(pts, int) or not 0 <= pts < _FAR_FUTURE:
         raise TypeError("a screen message without a video timestamp")
+    if not isinstance(uri, str):
+        raise TypeError("a screen message whose video has no name")
     columns.uris.add(uri)
     columns.screen_log.append(time_ns)
     columns.screen_pts.append(pts)
@@ -194,7 +210,8 @@ def _raw_mouse(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None
 
 
 def _keyboard_state(columns: _Columns, time_ns: int, message: dict[str, Any]) -> None:
-    held = frozenset(_integer(key) for key in message["buttons"])
+    pressed = message["buttons"] if "buttons" in message else message["pressed_vk_list"]
+    held = frozenset(_integer(key) for key in pressed)
     columns.row(time_ns, Kind.KEY_STATE, columns.state(held))
 
 
@@ -230,7 +247,10 @@ def _video_beside(path: Path, uris: set[str]) -> Path:
     if len(uris) != 1:
         raise UserError(f"{path}: screen messages name {len(uris)} videos, expected one: {sorted(uris)[:3]}")
     [uri] = uris
-    parsed = urlparse(uri)
+    try:
+        parsed = urlparse(uri)
+    except ValueError as error:
+        raise UserError(f"{path}: the video's name {uri[:60]!r} cannot be read ({error})") from None
     if parsed.scheme not in ("", "file"):
         raise UserError(f"{path}: the video is {uri[:60]!r}, but only a file beside the recording is read")
     folder = path.parent.resolve()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import UserError
 from ..guard import Guard, clean
+from .watchdog import Watchdog
 from .worlds import World
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class EngineSettings:
     """Draw the weapon?"""
     goal: bool
     """Does a scenario's goal item exist, which ends the level?"""
+    sectors: bool = False
+    """Should states tell the map's sectors? That takes time in every step."""
 
 
 def screen_resolution(size: tuple[int, int]) -> str:
@@ -89,6 +92,7 @@ class Engine:
     def __init__(self, settings: EngineSettings) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="actswm-freedoom-"))
         self._guard = Guard(self.folder)
+        self._watchdog = Watchdog(self.folder)
         try:
             self.doom = _start(settings, self.folder)
         except BaseException:
@@ -100,6 +104,7 @@ class Engine:
         doom = getattr(self, "doom", None)
         if doom is not None:
             doom.close()
+        self._watchdog.release()
         clean(self.folder)
         self._guard.release()
 
@@ -146,6 +151,7 @@ def _start(settings: EngineSettings, folder: Path) -> vizdoom.DoomGame:
     doom.set_screen_format(vizdoom.ScreenFormat.RGB24)
     doom.set_window_visible(False)
     doom.set_sound_enabled(False)
+    doom.set_sectors_info_enabled(settings.sectors)
     doom.set_render_hud(False)
     doom.set_render_weapon(settings.weapon)
     doom.set_available_buttons([getattr(vizdoom.Button, name) for name in BUTTONS])

@@ -18,7 +18,7 @@ from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
-from ..spaces import action_space, frame_space
+from ..spaces import action_space, frame_space, played_actions
 from .engine import VARIABLES, Engine, EngineSettings, import_vizdoom, screen_resolution
 from .start import start_actions
 from .worlds import WEAPON, WORLDS
@@ -38,6 +38,8 @@ class Demo:
     """(n + 1, h, w, 3); only n where the last action ended the episode"""
     actions: NDArray[np.float32]
     """(n, A)"""
+    telemetry: tuple[dict[str, float], ...] = ()
+    """Of each frame."""
 
 
 class FreedoomGame(gymnasium.Env[Any, Any]):
@@ -51,7 +53,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 35}
-    render_mode = "rgb_array"
+    render_mode: str | None = "rgb_array"
     vocabulary = KEYS14
     fps = 35.0
     deterministic = True
@@ -111,7 +113,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
 
     def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
         """One `step` for each action, three times as fast: only the last frame is drawn."""
-        self._advance((actions > 0.5) & self.effective)
+        self._advance((played_actions(self.vocabulary, actions, len(actions)) > 0.5) & self.effective)
         info = self._observe()
         return self._frame, 0.0, self._running().is_episode_finished(), False, info
 
@@ -119,7 +121,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         """Play the `.lmp` demo of an episode that was recorded in this world with `seed`; ends the current one."""
         if not Path(path).is_file():
             raise UserError(f"{path}: no such demo file")
-        frames, actions = [], []
+        frames, actions, telemetry = [], [], []
         with self._watched():
             doom = self._level(seed)
             doom.replay_episode(str(Path(path).resolve()))
@@ -128,12 +130,13 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
             while not doom.is_episode_finished():
                 self._observe()
                 frames.append(self._frame)
+                telemetry.append(self._telemetry)
                 doom.advance_action(1, True)
                 actions.append(doom.get_last_action())
         if not doom.is_replaying_episode():  # it ran out; else the episode ended in it
             frames, actions = frames[: 1 - DEMO_TAIL], actions[:-DEMO_TAIL]
         self.close()  # an engine that has replayed does not start new episodes from their seeds
-        return Demo(np.array(frames), np.array(actions, np.float32))
+        return Demo(np.array(frames), np.array(actions, np.float32), tuple(telemetry[: len(frames)]))
 
     def render(self) -> Frame:
         return self._frame

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -22,11 +23,19 @@ def cache_folder() -> Path:
 
 
 def shim_library() -> Path:
-    """Path of the compiled shim. The name carries the source's hash; concurrent first uses are safe."""
-    folder = files(__package__)
-    sources = {name: folder.joinpath(name).read_bytes() for name in SOURCES}
+    """Path of the compiled shim."""
+    return preload_library("lockstep", str(__package__), SOURCES)
+
+
+def preload_library(name: str, package: str, parts: Sequence[str]) -> Path:
+    """Path of the library compiled from C files of a package, the first of which includes the others.
+
+    Its name carries the sources' hash; concurrent first uses are safe.
+    """
+    folder = files(package)
+    sources = {part: folder.joinpath(part).read_bytes() for part in parts}
     digest = hashlib.sha256(b"\0".join([*sources.values(), " ".join(FLAGS).encode()])).hexdigest()[:16]
-    library = cache_folder() / f"lockstep-{digest}.so"
+    library = cache_folder() / f"{name}-{digest}.so"
     if not library.exists():
         _compile(sources, library)
     return library
@@ -42,10 +51,10 @@ def _compile(sources: dict[str, bytes], library: Path) -> None:
         for name, source in sources.items():
             Path(build, name).write_bytes(source)
         built = Path(build, library.name)
-        command = [*compiler.split(), *FLAGS, "-o", str(built), str(Path(build, SOURCES[0])), *LIBRARIES]
+        command = [*compiler.split(), *FLAGS, "-o", str(built), str(Path(build, next(iter(sources)))), *LIBRARIES]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             raise UserError(
-                f"compiling the lockstep shim with {compiler!r} failed: {run.stderr.strip()[:500]}"
+                f"compiling {library.stem} with {compiler!r} failed: {run.stderr.strip()[:500]}"
             )
         os.replace(built, library)

@@ -14,7 +14,7 @@ from ...errors import UserError
 from ...game import Frame
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
-from ..spaces import action_space, frame_space
+from ..spaces import action_space, frame_space, played_actions
 from .client import Client
 from .controls import Hands, slot_key
 from .world import WORLD_SEED, WORLDS, Start, episode_start
@@ -35,7 +35,7 @@ class MinetestGame(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
-    render_mode = "rgb_array"
+    render_mode: str | None = "rgb_array"
     fps = 20.0
     deterministic = False
 
@@ -88,7 +88,7 @@ class MinetestGame(gymnasium.Env[Any, Any]):
         if self._client is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         try:
-            events = self._client.step(*self._hands.act(np.asarray(action)))
+            events = self._client.step(*self._hands.act(played_actions(self.vocabulary, action)))
         except EngineDied:
             self.close()
             raise
@@ -100,6 +100,9 @@ class MinetestGame(gymnasium.Env[Any, Any]):
             False,
             {"events": events, "telemetry": self._client.telemetry()},
         )
+
+    def render(self) -> Frame:
+        return self._client.frame() if self._client else np.zeros((*self.size, 3), np.uint8)
 
     def close(self) -> None:
         if self._client is not None:

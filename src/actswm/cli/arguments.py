@@ -1,0 +1,41 @@
+"""Arguments that many commands share. What can be seen to be wrong is refused before anything heavy is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import typer
+
+Executor = Literal["processes", "ray"]
+EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
+
+
+def saved_models(context: typer.Context, given: Any) -> Any:
+    """Models that are there: folders of one or several, or none."""
+    if given and not context.resilient_parsing:
+        from ..saved_models import locate
+
+        for model in given if isinstance(given, Sequence) and not isinstance(given, str) else [given]:
+            locate(model)
+    return given
+
+
+def existing_file(context: typer.Context, given: Path | None) -> Path | None:
+    if given is not None and not context.resilient_parsing and not given.is_file():
+        from ..errors import UserError
+
+        raise UserError(f"{given}: no such dataset file")
+    return given
+
+
+def dataset_file(text: str) -> Any:
+    """The option --data."""
+    return typer.Option(..., "--data", help=text, callback=existing_file)
+
+
+MODEL = typer.Argument(..., help="A run, a saved model's folder, or shipped weights by name.", callback=saved_models)
+MODELS = typer.Argument(
+    ..., help="Runs, saved models' folders, or shipped weights by name; all on the same windows.", callback=saved_models
+)

@@ -1,0 +1,98 @@
+"""Thousands of mutated inputs, kills and full disks; ends with tables, and with exit code 1 if there is a fault."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .fuzz import fuzz, schedule
+from .kills import TARGETS, kill_table, kills, make_long_inputs
+from .kinds import KIND, KINDS
+from .outputs import outputs
+from .running import WarmServer
+from .sound import make_sound
+from .verdict import Case, failures, table
+
+PARTS = ("inputs", "kills", "outputs")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
+    parser.add_argument("--cases", type=int, default=3000, help="inputs: how many commands to run on them")
+    parser.add_argument("--kind", choices=KIND, action="append", help="inputs: only this kind")
+    parser.add_argument("--number", type=int, help="inputs: only this input of the kind")
+    parser.add_argument("--kills", type=int, default=15, help="kills: of each command by each signal")
+    parser.add_argument("--target", choices=[target.name for target in TARGETS], action="append")
+    parser.add_argument("--seed", type=int, default=15)
+    parser.add_argument("--json", type=Path, help="write everything to this file")
+    options = parser.parse_args()
+    parts: dict[str, Callable[..., list[Any]]] = {"inputs": _inputs, "kills": _kills, "outputs": _outputs}
+    found: dict[str, list[Any]] = {}
+    faults = 0
+    with tempfile.TemporaryDirectory(prefix="actswm-faults-") as name, WarmServer() as server:
+        sound = make_sound(Path(name, "sound"), server)
+        for part in options.part or PARTS:
+            began = time.monotonic()
+            found[part] = parts[part](options, server, sound, Path(name, part))
+            wrong = [each for each in found[part] if not each.fine]
+            faults += len(wrong)
+            say(kill_table(found[part]) if part == "kills" else table(found[part]))
+            for line in map(str, wrong) if part == "kills" else failures(wrong):
+                say(f"\n{line}")
+            say(
+                f"\n{part}: {len(found[part])} cases, {len(wrong)} faults, {time.monotonic() - began:.0f} s\n"
+            )
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        everything = {part: [asdict(each) for each in cases] for part, cases in found.items()}
+        options.json.write_text(json.dumps(everything, indent=1))
+    return bool(faults)
+
+
+def _inputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Case]:
+    kinds = [kind for kind in KINDS if not options.kind or kind.name in options.kind]
+    plan = schedule(kinds) if options.number is None else iter([(kinds[0], options.number)])
+    return fuzz(server, sound, scratch, options.cases, options.seed, plan, _show)
+
+
+def _kills(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Any]:
+    make_long_inputs(sound)
+    targets = tuple(target for target in TARGETS if not options.target or target.name in options.target)
+    found = []
+    for one in kills(options.kills, options.seed, sound, scratch, targets):
+        found.append(one)
+        if not one.fine:
+            sys.stderr.write(f"{one}\n")
+    return found
+
+
+def _outputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Case]:
+    found = []
+    for case in outputs(server, sound, scratch):
+        found.append(case)
+        _show(case)
+    return found
+
+
+def _show(case: Case) -> None:
+    """At once, for whoever waits."""
+    if not case.fine:
+        what = f"{case.verdict}: {case.command} of {case.kind} {case.number} ({case.mutation})"
+        sys.stderr.write(what.encode(errors="backslashreplace").decode() + "\n")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text.encode(errors="backslashreplace").decode() + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+"""Real commands, killed at random moments and run again: the result is that of a run that nobody disturbed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import contents
+from .marked import MARK, orphans, shared_memory_of
+from .running import LONGEST, ROOT
+from .sound import RECORD, SEARCH
+from .verdict import markdown
+
+PATIENCE = 20.0
+"""Seconds in which what a killed command leaves running must have noticed."""
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A command that runs in a folder of its own; `S/` is the folder of sound inputs."""
+
+    name: str
+    line: str
+    output: str
+    read: Callable[[Path], Any]
+    again: str = ""
+    """What is added to run it a second time."""
+    refuses_twice: bool = False
+    """Its finished output is not made again."""
+
+
+TARGETS = (
+    Target("record", f"record {RECORD} --steps 600 --out out.h5", "out.h5", contents.dataset),
+    Target("clean", "clean S/takes --judge rules --size 32 --out out.h5", "out.h5", contents.dataset),
+    Target(
+        "clean --workers 2",
+        "clean S/takes --judge rules --size 32 --workers 2 --out out.h5",
+        "out.h5",
+        contents.dataset,
+    ),
+    Target(
+        "merge", "merge S/large.h5 S/large.h5 --out out.h5", "out.h5", contents.dataset, refuses_twice=True
+    ),
+    Target(
+        "train",
+        "train tiny/actswm --quiet --data S/room.h5 --out run training.steps=60 training.checkpoint_steps=7 "
+        "training.threads=1 training.validation_windows=8 training.log_every=5",
+        "run",
+        contents.trained,
+        again="--resume",
+    ),
+    Target(
+        "annotate",
+        f"annotate S/model S/clips/0.mkv S/clips/1.mkv S/clips/2.mkv --out out.h5 {SEARCH}",
+        "out.h5",
+        contents.dataset,
+    ),
+    Target(
+        "annotate --workers 2",
+        f"annotate S/model S/clips/0.mkv S/clips/1.mkv S/clips/2.mkv --workers 2 --out out.h5 {SEARCH}",
+        "out.h5",
+        contents.dataset,
+    ),
+    Target(
+        "plan",
+        "plan S/model --task freedoom/follow-room --episodes 3 --candidates 8 --iterations 1 --horizon 3 "
+        "--baselines random --out plans",
+        "plans",
+        contents.plans,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What a run leaves, and how long it works after the first file appears."""
+
+    content: Any
+    files: frozenset[str]
+    temporary: frozenset[str]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One kill; `fault` is empty where all was well."""
+
+    target: str
+    signal: str
+    after: float
+    code: int
+    equal: bool
+    orphans: int
+    leftovers: tuple[str, ...]
+    fault: str
+
+    @property
+    def fine(self) -> bool:
+        return self.equal and not self.orphans and not self.leftovers and not self.fault
+
+
+class Place:
+    """A fresh folder for a target, with its own temporary folder, and a mark for all of its processes."""
+
+    def __init__(self, folder: Path, sound: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self.work, self.temporary, self.sound, self.mark = folder / "work", folder / "tmp", sound, str(folder)
+        self.work.mkdir(parents=True)
+        self.temporary.mkdir()
+
+    def start(self, target: Target, more: str = "") -> subprocess.Popen[bytes]:
+        words = [word.replace("S/", f"{self.sound}/") for word in shlex.split(f"{target.line} {more}")]
+        environment = os.environ | {"TMPDIR": str(self.temporary), MARK: self.mark, "OMP_NUM_THREADS": "1"}
+        source = ROOT / "src"
+        paths = filter(None, [str(source), environment.get("PYTHONPATH")])
+        with (self.work.parent / "err").open("wb") as err:
+            return subprocess.Popen(
+                [sys.executable, "-m", "actswm", *words],
+                cwd=self.work,
+                env=environment | {"PYTHONPATH": os.pathsep.join(paths)},
+                stdout=subprocess.DEVNULL,
+                stderr=err,
+                start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            )
+
+    @property
+    def errors(self) -> str:
+        return (self.work.parent / "err").read_text(errors="replace")
+
+    def files(self) -> frozenset[str]:
+        """Each part of a training writes a TensorBoard file of its own, named after the moment."""
+        found = (str(path.relative_to(self.work)) for path in self.work.rglob("*") if path.is_file())
+        return frozenset(re.sub(r"(tfevents)\..*", r"\1", name) for name in found)
+
+    def temporaries(self) -> frozenset[str]:
+        return frozenset(path.name for path in self.temporary.iterdir())
+
+
+def undisturbed(target: Target, folder: Path, sound: Path) -> Undisturbed:
+    place = Place(folder, sound)
+    process = place.start(target)
+    _first_file(place, process)
+    began = time.monotonic()
+    assert process.wait(LONGEST) == 0, f"{target.name}: {place.errors}"
+    seconds = time.monotonic() - began
+    content = target.read(place.work / target.output)
+    return Undisturbed(content, place.files(), place.temporaries(), seconds)
+
+
+def _first_file(place: Place, process: subprocess.Popen[bytes]) -> None:
+    """Before that a kill meets only imports."""
+    while process.poll() is None and not any(place.work.iterdir()):
+        time.sleep(0.01)
+
+
+def kill(
+    target: Target,
+    sent: signal.Signals,
+    expected: Undisturbed,
+    rng: np.random.Generator,
+    folder: Path,
+    sound: Path,
+) -> Kill:
+    """Start, kill somewhere between the first file and a little after the usual end, run again, compare."""
+    place = Place(folder, sound)
+    process = place.start(target)
+    _first_file(place, process)
+    after = float(rng.uniform(0, 1.1 * expected.seconds))
+    time.sleep(after)
+    memory = shared_memory_of(place.mark)
+    if process.poll() is None:
+        # as a terminal does: Ctrl+C reaches the whole group; `kill` only the one process
+        (os.killpg if sent is signal.SIGINT else os.kill)(process.pid, sent)
+    fault = ""
+    try:
+        code = process.wait(LONGEST)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        code, fault = process.wait(), f"did not end after {sent.name}"
+    if "Traceback" in place.errors:
+        fault = f"traceback after {sent.name}: {place.errors.strip().splitlines()[-1]}"
+    left = orphans(place.mark, PATIENCE)
+    content = None
+    if not (target.refuses_twice and code == 0):
+        second = place.start(target, target.again)
+        try:
+            if second.wait(LONGEST) != 0:
+                fault = fault or f"the second run failed: {place.errors.strip()[-300:]}"
+        except subprocess.TimeoutExpired:
+            fault = "the second run hangs"
+            os.killpg(second.pid, signal.SIGKILL)
+            second.wait()
+        left += orphans(place.mark, PATIENCE)
+    if (place.work / target.output).exists():
+        content = target.read(place.work / target.output)
+    beside = place.files() - expected.files | place.temporaries() - expected.temporary
+    beside |= {str(path) for path in memory if path.exists()}
+    equal = content == expected.content
+    if not equal and content is not None:
+        names = [name for name in expected.content if content.get(name) != expected.content[name]]
+        fault = fault or f"differs in {', '.join(names[:4])}"
+    return Kill(target.name, sent.name, round(after, 3), code, equal, left, tuple(sorted(beside)), fault)
+
+
+def kills(
+    each: int, seed: int, sound: Path, scratch: Path, targets: tuple[Target, ...] = TARGETS
+) -> Iterator[Kill]:
+    """`each` kills of each target by each signal."""
+    for index, target in enumerate(targets):
+        expected = undisturbed(target, scratch / "undisturbed", sound)
+        for number in range(each):
+            for sent in SIGNALS:
+                rng = np.random.default_rng([seed, index, number, sent])
+                yield kill(target, sent, expected, rng, scratch / "killed", sound)
+
+
+def make_long_inputs(sound: Path) -> None:
+    """Inputs that take a while: several recordings and videos, and a file worth merging."""
+    from ..conftest import write_square_file
+    from ..made.recordings import MadeRecording
+    from ..recovery.test_annotation import made_video
+
+    (sound / "takes").mkdir()
+    (sound / "clips").mkdir()
+    for number in range(4):
+        MadeRecording(sound / "takes", f"take{number}", frames=150 + 10 * number).write()
+    for number in range(3):
+        made_video(sound / "clips" / f"{number}.mkv", 40 + number, seed=number)
+    write_square_file(sound / "large.h5", episodes=60, length=400)
+
+
+def kill_table(found: list[Kill]) -> str:
+    """Target x signal, as Markdown."""
+    rows: list[list[object]] = []
+    for target, sent in dict.fromkeys((each.target, each.signal) for each in found):
+        here = [each for each in found if (each.target, each.signal) == (target, sent)]
+        met = sum(each.code != 0 for each in here)
+        sums = (sum(each.equal for each in here), sum(each.orphans for each in here))
+        left = sum(len(each.leftovers) for each in here)
+        rows.append([target, sent, len(here), met, *sums, left, sum(bool(each.fault) for each in here)])
+    head = [
+        "command",
+        "signal",
+        "kills",
+        "still at work",
+        "equal result",
+        "orphans",
+        "leftovers",
+        "other faults",
+    ]
+    return markdown(head, rows)

@@ -1,0 +1,80 @@
+"""Commands run in children of the warm server, and what became of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 90.0
+"""Seconds after which a command hangs. The commands here take less than one, so even a busy machine is no excuse."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`code` is negative where a signal ended the command."""
+
+    arguments: tuple[str, ...]
+    code: int
+    hung: bool
+    out: str
+    err: str
+    session: int
+    cpu: float
+
+
+class WarmServer:
+    """Use as a context. One command at a time."""
+
+    def __init__(self) -> None:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": ""}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=environment,
+        )
+        self._scratch = tempfile.TemporaryDirectory(prefix="actswm-faults-")
+        Path(self._scratch.name).chmod(0o777)
+
+    def run(
+        self, arguments: Sequence[object], folder: Path, *, seconds: float = LONGEST, **more: Any
+    ) -> Outcome:
+        """`more`: `until` (Ctrl+C when this is printed), `file_size`, `obey` (permissions, even root)."""
+        assert self._process.stdin and self._process.stdout
+        out, err = (Path(self._scratch.name, name) for name in ("out", "err"))
+        for file in (out, err):
+            file.write_bytes(b"")
+            file.chmod(0o666)
+        words = tuple(map(str, arguments))
+        request = {"arguments": words, "folder": str(folder), "out": str(out), "err": str(err), **more}
+        self._process.stdin.write(json.dumps({"seconds": seconds, **request}) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the server of commands is gone (exit code {self._process.wait()})")
+        texts = (file.read_bytes().decode(errors="replace") for file in (out, err))
+        said = dict(zip(("out", "err"), texts))
+        return Outcome(arguments=words, **said, **json.loads(answer))
+
+    def __enter__(self) -> WarmServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+        self._scratch.cleanup()

@@ -1,0 +1,86 @@
+"""Sound inputs of every kind, small, made once: what the mutations start from."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+from ..curation.test_importers import minestudio, step, write_vpt
+from ..made.recordings import MadeRecording
+from ..model.small_models import disturbed, small_config
+from ..recovery.test_annotation import made_video
+from ..report import made_results
+from .running import WarmServer
+
+LIBRARY = """vocabulary: keys14
+chunks:
+  - {name: ahead, weight: 0.6, hold: {W: 1}}
+  - name: left
+    weight: 0.4
+    steps: [{Turn_L: 1}, {Turn_L: 1}, {W: 1}, {W: 1}]
+"""
+SEARCH = "--candidates 8 --elites 2 --iterations 1"
+WINDOWS = "--windows 2 --context 3 --horizon 2 --split all"
+RECORD = "freedoom/room --size 32 --episode-steps 60"
+PLAN = "--task freedoom/follow-room --episodes 1 --candidates 8 --iterations 1 --horizon 3 --baselines '' --no-film"
+TRAIN = "tiny/lewm-rollout --quiet training.threads=1 training.validation_windows=8"
+
+
+def make_sound(folder: Path, server: WarmServer) -> Path:
+    """Everything below `folder`. The files that commands make are made by the commands themselves."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def run(line: str) -> None:
+        done = server.run(shlex.split(line), folder)
+        assert done.code == 0, f"{line}: {done.err}"
+
+    about = {"data": {"source": "made", "attributes": {"effective": ["W", "A"]}}}
+    model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
+    model.save_pretrained(folder / "model", about)
+    run(f"record {RECORD} --steps 480 --out room.h5")
+    run("idm --data room.h5 --out idm --steps 1 --batch 4 --size 32")
+    made_video(folder / "clip.mkv", 10)
+    made_video(folder / "clip2.mkv", 9, seed=1)
+    run(f"annotate model clip.mkv --out annotated.h5 {SEARCH}")
+    _recordings(folder)
+    run("clean recording/run.mcap --judge rules --size 32 --out cleaned.h5")
+    run(f"train {TRAIN} --data room.h5 --out run training.steps=3 training.log_every=1")
+    config = folder / "run" / "config.yaml"
+    config.write_text(config.read_text().replace("  steps: 3\n", "  steps: 4\n"))  # one step is left to do
+    run(f"plan model {PLAN} --out plans")
+    shutil.copy(folder / "plans" / "references" / "00-32px.npz", folder / "reference.npz")
+    run(f"sheet model --data room.h5 {WINDOWS} --workers 1 --gallery 20 --truths truths.npz")
+    run(f"drift model --data room.h5 {WINDOWS} --json drift.json")
+    _results(folder)
+    (folder / "library.yaml").write_text(LIBRARY)
+    keys = {"vocabulary": "keys14", "bindings": {"Jump": ["Space"], "W": ["W", "Up"]}, "threshold_px": 4}
+    (folder / "keys.json").write_text(json.dumps(keys))
+    return folder
+
+
+def _recordings(folder: Path) -> None:
+    for name in ("recording", "recording2", "vpt"):
+        (folder / name).mkdir()
+    for name, key in (("recording", 0x57), ("recording2", 0x41)):
+        made = MadeRecording(folder / name, frames=40)
+        made.key(100, key, True).key(400, key, False)
+        made.at(200, "mouse/raw", {"last_x": 9, "last_y": -4, "button_flags": 0, "button_data": 0})
+        made.at(0, "window", {"title": "game", "rect": [0, 0, 64, 64], "hWnd": 1})
+        made.write()
+    keys = ["key.keyboard.w", "key.keyboard.3"]
+    write_vpt(
+        folder / "vpt", [step(keys=keys, mouse={"dx": 2.0})] * 20 + [step(hotbar=4, isGuiOpen=True)] * 5
+    )
+    minestudio(folder / "studio", frames=40)
+
+
+def _results(folder: Path) -> None:
+    results = folder / "results"
+    made_results.write(results / "drift.json", made_results.drift({"a": 0.1, "b": 0.4}))
+    made_results.write(results / "fidelity.json", made_results.fidelity("a", "b"))
+    made_results.write(results / "recover.json", made_results.recover())
+    made_results.write(results / "plan" / "results.json", made_results.plan(a=3, random=1))
+    made_results.write_film(results / "plan", "a", 0, True)
+    shutil.copy(folder / "sheet.png", results / "sheet.png")
