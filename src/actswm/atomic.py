@@ -51,8 +51,11 @@ def cannot_write(path: Path, error: OSError) -> UserError:
 
 
 def remove_abandoned(path: Path) -> None:
-    """Remove what processes that are gone have left of their attempts to write `path`."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.tmp.*")
+    """Remove what processes that are gone have left of their attempts to write `path`.
+
+    More than one dot in front: such a file may itself have been written by way of a temporary one.
+    """
+    pattern = re.compile(rf"\.+{re.escape(path.name)}\.(\d+)\.tmp.*")
     for file in path.parent.iterdir():
         match = pattern.fullmatch(file.name)
         if match and not _alive(int(match[1])):

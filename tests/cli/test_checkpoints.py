@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
+from actswm import saved_models
 from actswm.cli.checkpoints import _short_names, load_checkpoints
 from actswm.errors import UserError
-from actswm.model import pretrained
 
 from ..model.small_models import disturbed, small_config
 
 
 def test_a_run_goes_by_its_folder_and_shipped_weights_by_their_whole_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrained, "SHIPPED", tmp_path / "weights")
+    monkeypatch.setattr(saved_models, "SHIPPED", tmp_path / "weights")
     for folder in ("weights/freedoom-maze/actswm", "runs/own/model"):
         disturbed(small_config()).save_pretrained(tmp_path / folder)
     paths = [

@@ -44,11 +44,12 @@ def test_a_file_system_that_refuses_is_no_bug(monkeypatch, capsys, tmp_path, num
     assert not list(tmp_path.iterdir())
 
 
-def test_waiting_threads_sleep(tmp_path):
-    """libgomp itself says how its threads wait."""
+def test_waiting_threads_sleep():
+    """libgomp itself says how its threads wait; it decides when a command first imports torch."""
     environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    command = "from actswm.cli import main; main.app = lambda: __import__('torch'); main.run()"
     done = subprocess.run(
-        [sys.executable, "-m", "actswm", "train", "tiny/actswm", "--data", str(tmp_path / "absent.h5")],
+        [sys.executable, "-c", command],
         capture_output=True, text=True, env={**environment, "OMP_DISPLAY_ENV": "true"},
     )  # fmt: skip
     assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr

@@ -67,7 +67,6 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
         ((*FOLLOW, "--library", "minecraft/mine-stone"), "is played with keys14"),
         ((*FOLLOW, "--reference", "short.npz", "--horizon", "12"), "2 steps, fewer than the horizon of 12"),
         ((*FOLLOW, "--reference", "missing.npz"), "missing.npz: not a reference"),
-        ((*FOLLOW, "--search", "grid"), "unknown search 'grid'"),
         ((*FOLLOW, "--baselines", "oracle"), "unknown baseline 'oracle'"),
         ((*FOLLOW, "--episodes", "99"), "has 20 starts, not 99"),
         ((*FOLLOW, "--beside", "missing.json"), "missing.json: no such file"),
@@ -85,6 +84,11 @@ def test_bad_input_is_one_line(monkeypatch, capsys, tmp_path, checkpoint, argume
     code, _, err = actswm(monkeypatch, capsys, "plan", checkpoint, *arguments)
     lines = [line for line in err.splitlines() if line.startswith("actswm:")]
     assert code == 2 and len(lines) == 1 and message in lines[0]
+
+
+def test_an_unknown_choice_names_the_known_ones(monkeypatch, capsys, checkpoint):
+    code, _, err = actswm(monkeypatch, capsys, "plan", checkpoint, *FOLLOW, "--search", "grid")
+    assert code == 2 and "grid" in err and "categorical" in err and "library-init" in err
 
 
 def test_a_folder_that_is_no_checkpoint(monkeypatch, capsys, tmp_path):

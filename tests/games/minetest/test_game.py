@@ -155,7 +155,8 @@ def test_terrain_is_the_same_again_after_it_was_changed() -> None:
         engine = game._client.engine.process.pid  # type: ignore[attr-defined]
         again, _ = game.reset(seed=4)
         assert game._client.engine.process.pid != engine  # type: ignore[attr-defined]  # it had grown beyond 1 MB
-        assert np.abs(start.astype(int) - again).mean() < 10  # far scenery may still be on its way
+        same = np.abs(start.astype(int) - again).max(2) < 24
+        assert same.mean() > 0.5  # far scenery may still be on its way; another seed shares .004 of its pixels
         assert [event for _ in range(60) for event in game.step(dig)[4]["events"]] == events
 
 
