@@ -42,7 +42,8 @@ def test_published_figures_come_out_again(world, command, tolerance):
 
 
 @pytest.mark.parametrize(
-    "model", ["room/lewm-rollout", "maze/lewm-rollout", "maze/actswm", "maze/actswm-plus"]
+    "model",
+    ["room/lewm-rollout", "room/contrast", "maze/lewm-rollout", "maze/actswm", "maze/actswm-plus", "maze/contrast"],
 )
 def test_plans_in_bf16_cost_as_little(model, tmp_path):
     """Within 1 % of those found in fp32, at the beginning of a reference run; both costs are in fp32."""
