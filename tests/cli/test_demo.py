@@ -30,7 +30,7 @@ def test_demo_goes_on_after_a_kill_and_ends_with_a_report(tmp_path):
     page = (tmp_path / "demo" / "report.html").read_text()
     assert all(
         name in page
-        for name in ("lewm-rollout", "actswm-plus", "follow-room", "follow-maze", "data:image/png;base64")
+        for name in ("lewm-rollout", "contrast", "follow-room", "follow-maze", "data:image/png;base64")
     )
     assert "http://" not in page.replace("http://www.w3.org", "")
 

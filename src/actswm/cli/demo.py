@@ -12,9 +12,9 @@ import typer
 
 from .printing import say
 
-ROOM = "freedoom-room/lewm-rollout"
-PLUS = "freedoom-maze/actswm-plus"
-MAZE = f"freedoom-maze/lewm-rollout freedoom-maze/actswm {PLUS}"
+ROOM = "freedoom-room/lewm-rollout freedoom-room/contrast"
+OURS = "freedoom-maze/contrast"
+MAZE = f"freedoom-maze/lewm-rollout freedoom-maze/actswm {OURS}"
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def _run(command: list[str], folder: Path) -> int:
 
 def _stages(size: Size) -> dict[str, str]:
     """Title and command of each stage; a command runs in the demo's folder, where its outputs stay."""
-    drift = f"--windows {size.windows} --context 8 --horizon 16"
+    drift = f"--windows {size.windows} --context 8 --horizon 8"
     futures = f"--data maze.h5 --windows {size.futures} --context 8 --split all"
     planning = f"--episodes {size.episodes} --horizon 8 --baselines random"
     recovery = f"--windows {size.recovered} --steps 16 --target every-step --search pool --split all"
     return {
         "record a room": f"record freedoom/room --steps {size.frames} --size 64 --seed 1 --out room.h5",
         "look at it": "inspect room.h5 --sheet room.png",
-        "train a small model there": "train small/lewm-rollout --data room.h5 --out own --resume "
+        "train a small model there": "train small/contrast --data room.h5 --out own --resume "
         f"training.steps={size.steps}",
         "does it obey": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
         "what it imagines": "sheet own --data room.h5 --windows 16 --context 8 --out own-sheet.png",
@@ -100,7 +100,7 @@ def _stages(size: Size) -> dict[str, str]:
         "do trained models obey there": f"drift {MAZE} --data maze.h5 --split all {drift} "
         "--json maze-drift.json --plot maze-drift.png",
         "against true futures": f"fidelity {MAZE} {futures} --json fidelity.json",
-        "a sheet of true and imagined futures": f"sheet {PLUS} {futures} --out sheet.png",
+        "a sheet of true and imagined futures": f"sheet {OURS} {futures} --out sheet.png",
         "plan in the room": f"plan {ROOM} --task freedoom/follow-room {planning} --out plan-room",
         "plan in the maze": f"plan {MAZE} --task freedoom/follow-maze {planning} --out plan-maze",
         "recover actions": f"recover {MAZE} --data maze.h5 {recovery} --picture recovery.png --json recovery.json",
