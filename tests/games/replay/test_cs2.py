@@ -137,7 +137,8 @@ def misbehave(machine: Path, replay: Replay, moods: list[str]) -> None:
 
 def run_kit(machine: Path, kit: Path, *more: str) -> subprocess.CompletedProcess[str]:
     titles = machine / "hlae" / "titles.txt"
-    show = f"{sys.executable} -c \"p = r'{titles}'; print(open(p).read()); open(p, 'w').close()\""
+    # A dialog is gone when it was seen; one that opens just now is not to be lost.
+    show = f"{sys.executable} -c \"p = r'{titles}'; t = open(p).read(); print(t); t and open(p, 'w').close()\""
     command = [sys.executable, str(kit / "run_kit.py"), "--hlae", str(machine / "hlae" / "HLAE.py")]
     command += [
         "--game",
