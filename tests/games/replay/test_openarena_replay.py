@@ -89,13 +89,12 @@ def under_load(replay: Replay) -> tuple[Window, Capture, list[set[int]]]:
 
     Where so much else runs that the game itself stands still time and again, it is given another chance.
     """
-    longest = longest_window(replay)
-    start = max(longest.start, 75)  # the engine seeks to three seconds before it
-    window = replace(longest, start=start, end=min(longest.end, start + 260))
+    longest = longest_window(replay, after=75)  # the engine seeks to three seconds before it
+    window = replace(longest, end=min(longest.end, longest.start + 260))
     best: tuple[float, Capture, list[set[int]]] | None = None
     for _ in range(4):
         capture, truth = capture_under_load(replay, window)
-        calm = steady_share(capture) if len(capture.frames) > 400 else 0.0
+        calm = steady_share(capture) if len(capture.frames) > window.ticks else 0.0
         if best is None or calm > best[0]:
             best = calm, capture, truth
         if calm > 0.95:
@@ -104,9 +103,10 @@ def under_load(replay: Replay) -> tuple[Window, Capture, list[set[int]]]:
     return window, *best[1:]
 
 
-def longest_window(replay: Replay) -> Window:
+def longest_window(replay: Replay, after: int = 0) -> Window:
     """Bots may end a life early."""
-    return max(windows_of(replay, WindowRules()), key=lambda window: window.ticks)
+    windows = [replace(one, start=max(one.start, after)) for one in windows_of(replay, WindowRules())]
+    return max(windows, key=lambda window: window.ticks)
 
 
 def steady_share(capture: Capture) -> float:
@@ -166,7 +166,7 @@ def test_in_real_time_under_load_the_marker_tells_the_tick(
     right = np.array([tick in true for tick, true in zip(alignment.tick.tolist(), truth)])
     assert right.mean() >= 0.99 and not alignment.valid[~right].any()
     rows = make_rows(capture, alignment, replay, window, 25.0)
-    assert rows.valid.sum() > 50  # a machine under load does not show every tick
+    assert rows.valid.mean() > 0.2  # a machine under load does not show every tick
     same = (rows.action == match.action[rows.tick]).all(1)
     assert same[rows.valid].mean() >= 0.99
     shown = [truth[index] for index in rows.source[rows.valid]]
