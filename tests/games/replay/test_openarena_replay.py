@@ -190,6 +190,14 @@ def test_without_the_marker_the_fitted_tick_is_within_one(
     assert np.mean(near) >= 0.95
 
 
+def test_a_capture_in_real_time_ends_with_the_demo(replay: Replay) -> None:
+    last = windows_of(replay, WindowRules())[-1]
+    end = replay.rounds[-1].end
+    window = replace(last, start=end - 20, end=end)
+    capture = show(OpenArenaReplay(replay, SIZE, mode="realtime"), window)
+    assert (align(capture, replay, window).tick >= window.start).any()
+
+
 class DiesOnce(OpenArenaReplay):
     """Its first launch ends in the middle of the capture."""
 
