@@ -111,11 +111,11 @@ def _render(task: Task, attempt: int) -> Outcome:
     settings, window, replay = task.settings, task.window, task.replay
     capture = show(task.open_engine(replay), window)
     if not len(capture.frames):
-        raise RuntimeError(f"{window.name}: the engine showed no frame")
+        raise RuntimeError("the engine showed no frame")
     alignment = align(capture, replay, window)
     rows = make_rows(capture, alignment, replay, window, settings.fps)
     if not rows.valid.any():
-        raise RuntimeError(f"{window.name}: no captured frame could be aligned with the demo")
+        raise RuntimeError("no captured frame could be aligned with the demo")
     frames = pictures(capture, rows, settings.size)
     shutil.rmtree(task.folder, ignore_errors=True)
     task.folder.mkdir(parents=True)
