@@ -84,3 +84,35 @@ def test_wrong_use_is_named(tmp_path: Path) -> None:
 def test_a_wrong_choice_is_answered_with_the_known_ones(tmp_path):
     done = run("render", tmp_path, "--executor", "fog", "--out", tmp_path / "x")
     assert done.exit_code == 2 and "'fog' is not one of" in done.output
+
+
+@needs_samples
+def test_rounds_sizes_and_outputs_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("awpy", reason="needs actswm[cs2]")
+    demo = SAMPLES / "14011.dem"
+    for rounds in ("x", "5-2", "1-99999999999", "1-"):
+        assert "--rounds" in refused("windows", demo, "--rounds", rounds)
+    for size in ("31x32", "0x0", "32", "32x32x32", "٣٢x٣٢", "99998x32"):
+        assert "--size" in refused("kit", demo, "--size", size, "--out", tmp_path / "kit")
+    (tmp_path / "file").touch()
+    assert "cannot be written" in refused("windows", demo, "--json", tmp_path / "file" / "w.json")
+    assert "cannot be written" in refused("kit", demo, "--out", tmp_path / "file")
+
+
+def test_freedoom_says_what_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    record = ("record", "freedoom/maze", "--steps", "20", "--size", "32")
+    assert "cannot be written" in refused(*record, "--out", tmp_path / "file")
+    assert "actswm replay record" in refused("inspect", tmp_path)
+    assert run(*record, "--out", tmp_path / "demos").exit_code == 0
+    told = run("inspect", tmp_path / "demos").output
+    assert "freedoom maze" in told and "[" not in told
+    assert "lockstep only" in refused("render", tmp_path / "demos", "--mode", "realtime", "--out", tmp_path / "x")
+    options = ("--size", "32x32", "--min-seconds", "0")
+    assert "cannot be written" in refused("render", tmp_path / "demos", *options, "--out", tmp_path / "file")
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"windows": [{}]}', '{"windows": 3}'])
+def test_what_is_no_kit_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "kit.json").write_text(content)
+    assert "kit.json" in refused("collect", tmp_path, "--out", tmp_path / "x")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from .arguments import EXECUTOR, Executor
-from .printing import say, text_console
+from .printing import say
+from .replay_windows import FREEZE, MIN_SECONDS, PLAYERS, ROUNDS, choose, show_windows
 
 if TYPE_CHECKING:
     from ..curation.replay.run import RenderReport
-    from ..curation.replay.windows import WindowRules
-    from ..formats.replay import Replay, Window
 
 app = typer.Typer(
     help="Turn replays into clips with true controls.\n\nExample: actswm replay inspect match.dem.zst",
@@ -25,10 +24,6 @@ DEMO = typer.Argument(
     help="CS2 demo (.dem, .dem.zst), OpenArena demo (.dm_71), or a folder of Freedoom's .lmp."
 )
 DAMAGED = typer.Option(False, "--damaged", help="Take what can be read of a file that breaks off.")
-PLAYERS = typer.Option("", help="Only these: names, account ids or slots, with commas.")
-ROUNDS = typer.Option("", help="Only these: numbers with commas, or from-to.")
-FREEZE = typer.Option(False, "--freeze-time", help="Keep the time in which nobody can move yet.")
-MIN_SECONDS = typer.Option(1.0, min=0.0, help="Leave out shorter windows.")
 WORKERS = typer.Option(1, min=1, help="Windows that are rendered at the same time.")
 OWAMCAP = typer.Option(False, "--owamcap", help="Also write each clip as OWAMcap, for `actswm score`.")
 DRY = typer.Option(False, "--dry-run", help="Only say what would be rendered.")
@@ -40,48 +35,10 @@ def inspect(demo: Path = DEMO, damaged: bool = DAMAGED) -> None:
 
     Example: actswm replay inspect match.dem.zst
     """
-    from rich.table import Table
-
     from .replay_files import read_replay
+    from .replay_table import show_replay
 
-    replay = read_replay(demo, damaged)
-    console = text_console()
-    rate = f"{replay.tick_rate:g} ticks a second" if replay.tick_rate else "tick rate unknown"
-    console.print(
-        f"[bold]{demo}[/]: {replay.game} {replay.map}, build {replay.build or 'unknown'}, {rate}, "
-        f"ticks {replay.first_tick} to {replay.last_tick}, {len(replay.rounds)} rounds, "
-        f"{replay.count('kill')} kills, {replay.count('shot')} shots",
-        highlight=False,
-    )
-    table = Table(
-        "slot", "player", "account", "team", "ticks", "alive", "kills", "deaths", "ticks with input"
-    )
-    for player in replay.players:
-        track = replay.tracks.get(player.slot)
-        mine = [event.name for event in replay.events if event.slot == player.slot]
-        told = track is not None and track.pressed is not None
-        table.add_row(
-            str(player.slot),
-            player.name,
-            str(player.account_id) if player.account_id else "bot or unknown",
-            player.team,
-            f"{len(track):,}" if track else "unknown",
-            f"{track.alive.mean():.0%}" if track else "unknown",
-            str(mine.count("kill")),
-            str(mine.count("death")),
-            f"{track.pressed.any(1).mean():.0%}"
-            if told and track and track.pressed is not None
-            else "unknown",
-        )
-    console.print(table)
-    if replay.rounds:
-        rounds = Table("round", "from tick", "live from", "to tick")
-        for one in replay.rounds:
-            live = "unknown" if one.live is None else str(one.live)
-            rounds.add_row(str(one.number), str(one.start), live, str(one.end))
-        console.print(rounds)
-    for line in replay.missing:
-        console.print(f"missing: {line}")
+    show_replay(read_replay(demo, damaged))
 
 
 @app.command()
@@ -98,14 +55,15 @@ def windows(
 
     Example: actswm replay windows match.dem --players 6721005 --rounds 1-12
     """
+    from ..atomic import write_whole
     from ..curation.replay.windows import manifest
     from .replay_files import read_replay
 
     replay = read_replay(demo, damaged)
-    rules, chosen = _choose(replay, players, rounds, freeze_time, min_seconds)
-    _show_windows(replay, chosen)
+    rules, chosen = choose(replay, players, rounds, freeze_time, min_seconds)
+    show_windows(replay, chosen)
     if json_file:
-        json_file.write_text(json.dumps(manifest(replay, chosen, rules), indent=1))
+        write_whole(json_file, json.dumps(manifest(replay, chosen, rules), indent=1))
 
 
 @app.command()
@@ -143,9 +101,9 @@ def render(
 
     replay = read_replay(demo, damaged)
     how = shown(replay, _size(size), fps, mode, marker)
-    rules, chosen = _choose(replay, players, rounds, freeze_time, min_seconds)
+    rules, chosen = choose(replay, players, rounds, freeze_time, min_seconds)
     if dry_run:
-        _show_windows(replay, chosen)
+        show_windows(replay, chosen)
         return
     settings = ExportSettings(_size(size), how.fps, how.words, owamcap)
     with bars() as move:
@@ -178,18 +136,19 @@ def kit(
 
     Example: actswm replay kit match.dem --out kit
     """
+    from ..atomic import write_whole
     from ..curation.replay.windows import manifest
     from ..games.cs2.kit import write_kit
     from .replay_files import read_replay
 
     replay = read_replay(demo, damaged)
-    rules, chosen = _choose(replay, players, rounds, freeze_time, min_seconds)
+    rules, chosen = choose(replay, players, rounds, freeze_time, min_seconds)
     path = write_kit(
         out, replay, chosen, fps=fps, size=_size(size), capture=capture,  # type: ignore[arg-type]
         game_version=game_version, hlae_version=hlae_version,
     )  # fmt: skip
-    (out / "windows.json").write_text(json.dumps(manifest(replay, chosen, rules), indent=1))
-    _show_windows(replay, chosen)
+    write_whole(out / "windows.json", json.dumps(manifest(replay, chosen, rules), indent=1))
+    show_windows(replay, chosen)
     say(f"{path.parent}: carry it to the Windows machine and follow README.txt there")
 
 
@@ -209,24 +168,17 @@ def collect(
     from ..curation.replay.render import ExportSettings
     from ..curation.replay.run import render as run
     from ..curation.replay.windows import WindowRules
-    from ..errors import UserError
-    from ..formats.replay import Window
-    from ..games.cs2.kit import KitReplay
+    from ..games.cs2.results import KitReplay, read_kit
     from .bars import bars
     from .replay_files import read_replay
 
-    try:
-        stored = json.loads((folder / "kit.json").read_text())
-        fields = ("slot", "player", "round", "start", "end", "part")
-        chosen = [Window(**{name: one[name] for name in fields}) for one in stored["windows"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder}: is not a kit ({error})") from None
-    replay = read_replay(folder / stored["demo"], damaged=True)
-    settings = ExportSettings(_size(size), float(stored["fps"]), f"cs2, hlae {stored['capture']}", owamcap)
-    engine = partial(KitReplay, folder=folder.absolute(), size=_size(size))
+    kit = read_kit(folder)
+    replay = read_replay(kit.demo, damaged=True)
+    settings = ExportSettings(_size(size), kit.fps, f"cs2, hlae {kit.capture}", owamcap)
+    engine = partial(KitReplay, kit=kit, size=_size(size))
     with bars() as move:
         report = run(
-            replay, chosen, WindowRules(), out, engine, settings, workers=workers,
+            replay, kit.windows, WindowRules(), out, engine, settings, workers=workers,
             executor=executor,
             finish=lambda name, done, total: move("windows", done, total, name),
         )  # fmt: skip
@@ -272,57 +224,14 @@ def record(
     say(f"{out}: {steps:,} steps of {game}")
 
 
-def _choose(
-    replay: Replay, players: str, rounds: str, freeze_time: bool, min_seconds: float
-) -> tuple[WindowRules, tuple[Window, ...]]:
-    from ..curation.replay.windows import WindowRules, windows_of
-    from ..errors import UserError
-
-    names = tuple(word.strip() for word in players.split(",") if word.strip())
-    rules = WindowRules(names, _numbers(rounds), freeze_time, min_seconds)
-    chosen = windows_of(replay, rules)
-    if not chosen:
-        missing = f"; missing: {'; '.join(replay.missing)}" if replay.missing else ""
-        raise UserError(
-            f"{replay.path}: has no window of at least {min_seconds:g} s that was asked for{missing}"
-        )
-    return rules, chosen
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    from ..errors import UserError
-
-    found: list[int] = []
-    try:
-        for word in filter(None, text.replace(" ", "").split(",")):
-            first, dash, last = word.partition("-")
-            found += range(int(first), int(last if dash else first) + 1)
-    except ValueError:
-        raise UserError(f"--rounds {text!r} is not a list of numbers such as 1,3,5-8") from None
-    return tuple(found)
-
-
 def _size(text: str) -> tuple[int, int]:
     from ..errors import UserError
 
-    height, cross, width = text.lower().partition("x")
-    if not (cross and height.isdigit() and width.isdigit()) or int(height) % 2 or int(width) % 2:
+    words = text.lower().split("x")
+    sides = [int(word) for word in words if word.isascii() and word.isdigit()]
+    if len(words) != 2 or len(sides) != 2 or any(side % 2 or not 8 <= side <= 8192 for side in sides):
         raise UserError(f"--size {text!r} is not height x width in even pixels, such as 96x128")
-    return int(height), int(width)
-
-
-def _show_windows(replay: Replay, chosen: tuple[Window, ...]) -> None:
-    from rich.table import Table
-
-    from ..curation.replay.windows import hours, tick_rate_of
-
-    table = Table("round", "slot", "player", "from tick", "to tick", "seconds")
-    for one in chosen:
-        seconds = f"{one.ticks / tick_rate_of(replay):.1f}"
-        table.add_row(str(one.round), str(one.slot), one.player, str(one.start), str(one.end), seconds)
-    console = text_console()
-    console.print(table)
-    console.print(f"{len(chosen)} windows, {hours(replay, chosen):.4f} hours")
+    return sides[0], sides[1]
 
 
 def _show_report(report: RenderReport, out: Path) -> None:
@@ -330,7 +239,9 @@ def _show_report(report: RenderReport, out: Path) -> None:
     valid, frames = sum(one.valid for one in good), sum(one.frames for one in good)
     again = f" ({report.reused} were done before)" if report.reused else ""
     say(f"{out}: {len(good)} windows{again}, {frames:,} frames, {valid / max(frames, 1):.2%} valid")
-    say(f"{out / 'dataset.h5'}: {report.frames:,} frames with the demo's own controls")
+    if report.frames:
+        controls = "the demo's own controls" if report.true_controls else "no controls: the demo does not tell them"
+        say(f"{out / 'dataset.h5'}: {report.frames:,} frames with {controls}")
     for failure in report.failures:
         say(f"failed: {failure.name}: {failure.problem}", err=True)
     if report.failures:

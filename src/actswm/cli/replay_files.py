@@ -58,11 +58,13 @@ def shown(replay: Replay, size: tuple[int, int], fps: float | None, mode: str, m
         from ..formats.lmp import read_lmp_run
         from ..games.freedoom.demos import FreedoomReplay, recorders_spec
 
+        if mode != "lockstep":
+            raise UserError(f"{replay.path}: Freedoom replays in lockstep only (--mode)")
         spec = recorders_spec(read_lmp_run(replay.path))
         if (spec.height, spec.width) != size or (fps or spec.fps) != spec.fps:
             raise UserError(
-                f"{replay.path}: was recorded at {spec.width}x{spec.height} and {spec.fps:g} frames a second, and is "
-                f"rendered so; use --size {spec.height}x{spec.width}"
+                f"{replay.path}: was recorded at {spec.height}x{spec.width} and {spec.fps:g} frames a second, and is "
+                f"rendered so; use --size {spec.height}x{spec.width} --fps {spec.fps:g}"
             )
         return Shown(FreedoomReplay, "freedoom", spec.fps, spec)
     raise UserError(

@@ -40,6 +40,8 @@ class LmpRun:
 def read_lmp_run(path: Path) -> LmpRun:
     """`path`: the folder, or its run.json."""
     path = path / RUN if path.is_dir() else path
+    if not path.exists():
+        raise UserError(f"{path}: is not there; `actswm replay record freedoom/WORLD` makes a folder of demos")
     try:
         stored = json.loads(path.read_text())
         episodes = tuple(LmpEpisode(**one) for one in stored["episodes"])

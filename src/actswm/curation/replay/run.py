@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ...atomic import write_whole
 from ...data import DatasetSpec
 from ...errors import UserError
 from ...executor import ExecutorKind, run_tasks
 from ...formats.replay import Replay, Window
-from ..work import write_json
+from ...processes import only_run
 from .dataset import put_together, replay_spec, windows_in
 from .engine import OpenEngine
 from .render import ROWS, ExportSettings, Outcome, Task, cut, file_digest, finished, render_window, task_key
@@ -31,6 +30,8 @@ class RenderReport:
     """Windows that an earlier run had finished."""
     frames: int
     """In the dataset file."""
+    true_controls: bool
+    """Does the demo, or its engine, say what was pressed?"""
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
@@ -67,11 +68,11 @@ def render(
         )
         for window in windows
     ]
-    with _only_run(out):
+    with only_run(out, ".lock"):
         for leftover in out.glob(".*.tmp*"):  # of a run that was killed
             leftover.unlink(missing_ok=True)
-        write_json(out / "windows.json", manifest(replay, windows, rules))
         _require_same(out, settings, digest)
+        write_whole(out / "windows.json", json.dumps(manifest(replay, windows, rules), indent=1))
         kept = windows_in(out)
         outcomes = {
             task.key: outcome
@@ -85,7 +86,8 @@ def render(
             finish(task.window.name, done, len(open_tasks))
         good = [task for task in tasks if outcomes[task.key].problem is None]
         frames = put_together(out, good, spec) if good else 0
-    return RenderReport(tuple(outcomes[task.key] for task in tasks), reused, frames)
+    told = spec.attributes.get("true_controls", True) is not False
+    return RenderReport(tuple(outcomes[task.key] for task in tasks), reused, frames, told)
 
 
 def _require_same(out: Path, settings: ExportSettings, digest: str) -> None:
@@ -101,15 +103,4 @@ def _require_same(out: Path, settings: ExportSettings, digest: str) -> None:
             raise UserError(
                 f"{out}: was rendered with {name} {before.get(name)}, not {value}; choose another --out"
             )
-    write_json(path, mine)
-
-
-@contextmanager
-def _only_run(out: Path) -> Iterator[None]:
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UserError(f"{out}: another run is at work on this output; wait for it to end") from None
-        yield
+    write_whole(path, json.dumps(mine, indent=1))

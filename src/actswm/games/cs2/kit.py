@@ -1,4 +1,4 @@
-"""A kit: all that renders a demo's windows on a Windows machine, and the way back."""
+"""A kit: all that renders a demo's windows on a Windows machine; `results` is the way back."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...atomic import write_whole, writing
 from ...errors import UserError
 from ...formats.cs2dem.container import plain_demo
-from ...formats.replay import Capture, Replay, Window
-from ...formats.video import decode
+from ...formats.replay import Replay, Window
 from .schedule import capture_start, cfg_text, cmd_line, launch_arguments, schedule
-from .spectated import LOOK, shown_player
+from .spectated import LOOK
 
 CaptureKind = Literal["streams", "wgc"]
 KIT = "kit.json"
@@ -41,19 +41,20 @@ def write_kit(
         raise UserError(f"{replay.path}: a kit is for demos of Counter-Strike 2 whose tick rate is known")
     if capture not in ("streams", "wgc"):
         raise UserError(f"--capture {capture!r} is unknown; use one of: streams, wgc")
-    (folder / "cfg").mkdir(parents=True, exist_ok=True)
-    entries = []
-    for window in windows:
-        orders = schedule(window, replay.tick_rate, streams=capture == "streams")
-        text = cfg_text(window, orders, fps, streams=capture == "streams")
-        (folder / "cfg" / f"{window.name}.cfg").write_bytes(text.encode())
-        entries.append(_entry(replay, window, fps, size))
-    with plain_demo(replay.path) as demo:
-        shutil.copyfile(demo, folder / "demo.dem")
+    streams = capture == "streams"
+    cfgs = {
+        window.name: cfg_text(window, schedule(window, replay.tick_rate, streams=streams), fps, streams=streams)
+        for window in windows
+    }
     package = resources.files(str(__package__))
-    for source, name in (("runner.py", "run_kit.py"), ("spectated.py", "spectated.py")):
-        (folder / name).write_text((package / source).read_text())
-    (folder / "README.txt").write_text(_readme(len(windows)), newline="\r\n")
+    with plain_demo(replay.path) as demo, writing(folder):
+        (folder / "cfg").mkdir(parents=True, exist_ok=True)
+        for name, text in cfgs.items():
+            (folder / "cfg" / f"{name}.cfg").write_bytes(text.encode())
+        shutil.copyfile(demo, folder / "demo.dem")
+        for source, name in (("runner.py", "run_kit.py"), ("spectated.py", "spectated.py")):
+            (folder / name).write_text((package / source).read_text())
+        (folder / "README.txt").write_text(_readme(len(windows)), newline="\r\n")
     stored = {
         "demo": "demo.dem",
         "source": replay.path.name,
@@ -66,11 +67,9 @@ def write_kit(
         "capture": capture,
         "versions": {"game": game_version, "hlae": hlae_version},
         "hlae_arguments": launch_arguments("HLAE.exe", "", "")[HLAE_WORDS],
-        "windows": entries,
+        "windows": [_entry(replay, window, fps, size) for window in windows],
     }
-    temporary = folder / f".{KIT}.tmp"
-    temporary.write_text(json.dumps(stored, indent=1))
-    temporary.replace(folder / KIT)
+    write_whole(folder / KIT, json.dumps(stored, indent=1))
     return folder / KIT
 
 
@@ -99,61 +98,6 @@ def _entry(replay: Replay, window: Window, fps: float, size: tuple[int, int]) ->
             if track.alive[track.rows(start, start + 1)].any()
         },
     }
-
-
-class KitReplay:
-    """A `ReplayEngine` whose launches happened elsewhere: it brings the results of a kit."""
-
-    def __init__(self, replay: Replay, folder: Path, size: tuple[int, int]) -> None:
-        self.replay, self.folder, self.size = replay, folder, size
-
-    def start(self) -> None:
-        try:
-            self._kit = json.loads((self.folder / KIT).read_text())
-        except (OSError, ValueError) as error:
-            raise UserError(f"{self.folder / KIT}: is not a kit ({error})") from None
-
-    def seek(self, tick: int) -> None:
-        """Done by the cfg."""
-
-    def spectate(self, slot: int) -> None:
-        """Done by the cfg; `capture` checks it."""
-
-    def strip_hud(self) -> None:
-        """Done by the cfg."""
-
-    def capture(self, window: Window) -> Capture:
-        take = self.folder / "takes" / window.name
-        entry = next((one for one in self._kit["windows"] if one["name"] == window.name), None)
-        try:
-            result = json.loads((take / "result.json").read_text())
-        except (OSError, ValueError):
-            raise UserError(
-                f"{take}: has no result yet; run the kit's run_kit.py on the Windows machine"
-            ) from None
-        if entry is None:
-            raise UserError(
-                f"{self.folder / KIT}: knows no window {window.name}; collect with the kit's own choice"
-            )
-        video = take / result["video"].replace("\\", "/")
-        counted, fov = self._kit["capture"] == "streams", self._kit["fov_degrees"]
-        shown = shown_player(video, entry["yaws"], fov) if counted else None
-        if shown is not None and shown != str(window.slot):
-            (take / "result.json").unlink()
-            raise UserError(
-                f"{video}: shows the player in slot {shown}, not {window.slot}; run the kit again for it"
-            )
-        frames = [frame.rgb(*self.size) for frame in decode(video)]
-        if counted:
-            step = self._kit["tick_rate"] / self._kit["fps"]
-            tick = np.floor(entry["start_captured"] + step * np.arange(len(frames)) + 1e-6).astype(np.int64)
-            return Capture(frames, np.arange(len(frames)) / self._kit["fps"], tick, fov_degrees=fov)
-        times = np.array(json.loads((take / "times.json").read_text()), np.float64)
-        count = min(len(times), len(frames))
-        return Capture(frames[:count], times[:count], fov_degrees=fov)
-
-    def stop(self) -> None:
-        """Nothing runs."""
 
 
 def _readme(windows: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...atomic import write_whole, writing
 from ...data import DatasetSpec
 from ...errors import UserError
 from ...formats.lmp import RUN, LmpEpisode, LmpRun, read_lmp_run
@@ -27,7 +27,8 @@ def record_lmp(
     """The run that `actswm record` makes of the same plan, as demos. `run.json` appears when all is there."""
     if not plan.game.startswith("freedoom/"):
         raise UserError(f"only Freedoom records .lmp demos, not {plan.game!r}")
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     episodes: list[LmpEpisode] = []
     with contextlib.closing(plan.open_game()) as game:
         assert isinstance(game, FreedoomGame)
@@ -41,9 +42,7 @@ def record_lmp(
             progress(done)
         game.reset(seed=0)  # completes the last demo
     stored = {"plan": asdict(plan), "episodes": [asdict(episode) for episode in episodes]}
-    temporary = folder / f".{RUN}.tmp"
-    temporary.write_text(json.dumps(stored, indent=1))
-    os.replace(temporary, folder / RUN)
+    write_whole(folder / RUN, json.dumps(stored, indent=1))
     return read_lmp_run(folder)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...atomic import writing, written_whole
 from ...controls import KEYS14
 from ...errors import UserError
 from ...formats.quakedemo import KEYS_NAME
@@ -52,6 +52,8 @@ def record_match(
     """
     if path.suffix != SUFFIX:
         raise UserError(f"{path}: a demo of OpenArena is called *{SUFFIX}")
+    with writing(path):  # before the match, not after it
+        path.parent.mkdir(parents=True, exist_ok=True)
     player = make_behaviour(behaviour, OpenArenaGame(world, bots=bots), np.random.default_rng((seed, 1)))
     keys, actions = Keys(), []
     hidden = [KEYS14.index(name) for name in HIDDEN]
@@ -86,10 +88,8 @@ def record_match(
         demo = client.engine.folder / ".openarena" / "baseoa" / "demos" / f"{DEMO_NAME}{SUFFIX}"
         if not demo.exists():
             raise EngineDied(f"openarena/{world}: the engine recorded no demo; try again")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        shutil.copyfile(demo, temporary)
-        os.replace(temporary, path)
+        with written_whole(path) as temporary:
+            shutil.copyfile(demo, temporary)
     return RecordedMatch(path, np.array(actions, np.float32))
 
 

@@ -95,7 +95,7 @@ class OpenArenaReplay:
             goal = tick - round(BEFORE_S * (self.replay.tick_rate or 0))
             if here < goal:
                 self._speed(FAST, 125)
-                self._until(lambda: self._here() >= goal, lambda: time.sleep(0.002))
+                self._until(lambda: not 0 <= self._here() < goal, lambda: time.sleep(0.002))
                 self._speed(SLOW, 20)
             return
         while (left := tick - 1 - self._here()) > 0:
@@ -127,9 +127,9 @@ class OpenArenaReplay:
 
     def _capture_stepwise(self, window: Window) -> Capture:
         engine, frames, ticks = self._running(), [], []
-        while self._here() < window.start:
+        while 0 <= self._here() < window.start:
             engine.step(self._step_ns)
-        while self._here() <= window.end:
+        while 0 <= self._here() <= window.end:
             frames.append(engine.gate.frame())
             ticks.append(self._here())
             if ticks[-1] == window.end:
@@ -142,7 +142,7 @@ class OpenArenaReplay:
         self._speed(1, 125)
         grabber = Grabber(self._running().display.name, self.size, GRAB_FPS)
         try:
-            self._until(lambda: self._here() > window.end, lambda: time.sleep(0.002))
+            self._until(lambda: not 0 <= self._here() <= window.end, lambda: time.sleep(0.002))
         finally:
             grabber.stop()
         frames, times = list(grabber.frames), np.array(grabber.times[: len(grabber.frames)])
@@ -154,6 +154,7 @@ class OpenArenaReplay:
         return int(self._ticks[row]) if row >= 0 else None
 
     def _here(self) -> int:
+        """-1 before the demo's first tick and when it is over: the engine closes it as soon as it has read the last."""
         tick = self.tick
         return -1 if tick is None else tick
 
