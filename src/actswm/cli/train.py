@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import dataset_file
+from .arguments import DEVICE, dataset_file
 from .printing import say
 
 
@@ -28,6 +28,7 @@ def train(
     data: Path = dataset_file("Dataset file to train on."),
     out: Path = typer.Option(None, "--out", help="Run folder; default runs/<preset>."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out."),
+    device: str = DEVICE,
     quiet: bool = typer.Option(False, "--quiet", help="No progress bar."),
 ) -> None:
     """Train a world model on a dataset file.
@@ -55,6 +56,7 @@ def train(
             data,
             folder,
             resume=resume,
+            device=device,
             probes=[
                 drift_probe(
                     data,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..model.distributed import mean_over_ranks, world_size
+from .precision import in_fp32
 
 T_MAX = 3.0
 
@@ -73,13 +74,14 @@ class SIGReg(nn.Module):
         self.register_buffer("phi", torch.exp(-t.square() / 2), persistent=False)
         self.register_buffer("weights", trapezoid * self.phi, persistent=False)
 
+    @in_fp32
     def forward(self, latents: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Latents (T, B, D) -> the statistic, averaged over time steps and fresh random directions."""
         directions = torch.randn(
             latents.shape[-1], self.projections, generator=generator, dtype=torch.float32
         )
         directions = directions.to(latents.device) / directions.norm(dim=0).to(latents.device)
-        means = _CharacteristicFunction.apply(latents.float() @ directions, self.knots, self.dt)
+        means = _CharacteristicFunction.apply(latents @ directions, self.knots, self.dt)
         cos, sin = mean_over_ranks(means)
         error = (cos - self.phi.view(-1, 1, 1)).square() + sin.square()
         batch = latents.shape[1] * world_size()

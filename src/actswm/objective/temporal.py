@@ -10,7 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .precision import in_fp32
 
+
+@in_fp32
 def temporal_loss(predicted: Tensor, encoded: Tensor, temperature: float, windows: int = 1) -> Tensor:
     """Predictions (B, K, D) of the last K of n encoded latents (B, n, D): cross-entropy over the moments.
 

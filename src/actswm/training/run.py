@@ -15,10 +15,13 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.plugins import MixedPrecision
+from lightning.pytorch.strategies import SingleDeviceStrategy, Strategy
 
 from ..atomic import write_whole
 from ..errors import UserError
 from ..model import WorldModel
+from ..model.device import chosen_device
 from ..model.pretrained import require_finite
 from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
@@ -52,11 +55,13 @@ def train(
     folder: Path,
     *,
     resume: bool = False,
+    device: str = "auto",
     probes: Iterable[Probe] = (),
     callbacks: Iterable[L.Callback] = (),
     command: str = "",
 ) -> TrainingResult:
     """Train into `folder`, or go on where a run of the same configuration stopped."""
+    where = chosen_device(device)
     checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings(
@@ -85,13 +90,13 @@ def train(
     validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
         default_root_dir=folder,
-        accelerator="auto",
+        accelerator=where.type,
         devices=config.training.devices,
-        strategy=_strategy(config),
+        strategy=_strategy(config, where),
         use_distributed_sampler=False,
         max_steps=config.training.steps,
         max_epochs=-1,
-        precision=_precision(config.training.precision),  # type: ignore[arg-type]
+        **_precision(config.training.precision, where),
         gradient_clip_val=config.training.clip,
         logger=_loggers(config, folder, start),
         log_every_n_steps=config.training.log_every,
@@ -153,9 +158,9 @@ def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     return checkpoint if checkpoint.exists() else None
 
 
-def _strategy(config: Config) -> str:
+def _strategy(config: Config, device: torch.device) -> str | Strategy:
     if config.training.devices == 1:
-        return "auto"
+        return SingleDeviceStrategy(device)
     return "ddp" if config.objective.fixed_from >= 1 else "ddp_find_unused_parameters_true"
 
 
@@ -174,12 +179,15 @@ def _require_this_model(module: TrainingModule, saved: dict[str, Any], path: Pat
         raise UserError(f"{path}: is of another model; resume with the same preset and overrides") from None
 
 
-def _precision(name: str) -> str:
-    if name != "auto":
-        return name
-    if torch.cuda.is_available():
-        return "16-mixed"
-    return "bf16-mixed" if _cpu_has_bf16_units() else "32-true"
+def _precision(name: str, device: torch.device) -> dict[str, Any]:
+    """What to tell Lightning's trainer."""
+    if name == "auto" and device.type == "cuda":
+        name = "16-mixed"
+    elif name == "auto":
+        name = "bf16-mixed" if device.type == "cpu" and _cpu_has_bf16_units() else "32-true"
+    if name in ("16-mixed", "bf16-mixed"):  # by name it would turn fp16 on a CPU into bf16
+        return {"plugins": [MixedPrecision(name, device.type)]}  # type: ignore[arg-type]
+    return {"precision": name}
 
 
 def _cpu_has_bf16_units() -> bool:
