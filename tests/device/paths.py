@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import sys
@@ -21,11 +22,13 @@ from actswm.cli.main import run
 from actswm.data import DatasetFile
 from actswm.diagnosis.gallery import Gallery
 from actswm.formats.video import MS, VideoWriter
+from actswm.model import Context
 from actswm.model.device import chosen_device
+from actswm.model.tree import PrefixTree
 from actswm.play.board import Board
 from actswm.play.imagination import Imagination
 
-from ..model.small_models import disturbed, small_config
+from ..model.small_models import disturbed, random_context, small_config
 from ..play.test_imagination import imagined_at
 from . import pretend
 
@@ -138,6 +141,33 @@ def test_an_operation_of_two_devices_is_refused():
         here.numpy()
     assert (here + torch.tensor(1.0)).cpu().tolist() == [2, 2]
     assert chosen_device("auto").type == "cpu" and chosen_device(pretend.NAME) == here.device
+
+
+@torch.no_grad()
+def test_a_model_takes_what_lies_elsewhere():
+    """Frames, rows, contexts and actions of either device, in any mixture."""
+    cpu = disturbed(small_config(encoding="sliding"))
+    model = disturbed(small_config(encoding="sliding")).to(pretend.NAME)
+    context, actions = random_context(cpu, 1, 4), torch.rand(3, 5, 14)
+    pixels, rows = torch.randint(0, 255, (2, 4, 16, 16, 3), dtype=torch.uint8), torch.arange(8).view(2, 4) // 2
+    earlier = torch.rand(1, 7, 14)
+    plans = torch.tensor([[0, 1, 2, 3, 4], [0, 1, 0, 1, 0], [1, 1, 1, 1, 1]])
+    asked = {
+        "encode": lambda of, to: of.encode(pixels.to(to[0]), rows.to(to[1])),
+        "predict": lambda of, to: of.predict(context.latents.to(to[0]), earlier.to(to[1])),
+        "rollout": lambda of, to: of.rollout(
+            Context(context.latents.to(to[0]), context.actions.to(to[1])), actions[None].to(to[2])
+        ),
+        "tree": lambda of, to: of.rollout_tree(
+            Context(context.latents.to(to[0]), context.actions.to(to[1])), actions.to(to[2]), PrefixTree.of(plans)
+        ),
+    }
+    for name, ask in asked.items():
+        expected = ask(cpu, ("cpu",) * 3)
+        for to in itertools.product(DEVICES, repeat=3):
+            found = ask(model, to)
+            assert found.device.type == pretend.NAME
+            torch.testing.assert_close(found.cpu(), expected, rtol=1e-4, atol=1e-5, msg=f"{name} {to}")
 
 
 @pytest.mark.parametrize("variant", ["actswm", "contrast"])

@@ -24,6 +24,8 @@ def chosen_device(name: str = "auto") -> torch.device:
 
 
 def _is_here(kind: str) -> bool:
+    if kind == "mps":
+        return torch.backends.mps.is_available()
     try:
         return bool(torch.get_device_module(kind).is_available())
     except (RuntimeError, AttributeError):  # a name that torch knows, without anything behind it

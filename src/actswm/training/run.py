@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -28,6 +27,7 @@ from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .interruption import Interruption
+from .launch import is_first_process
 from .metrics_log import metrics_log
 from .module import TrainingModule
 from .provenance import provenance
@@ -92,6 +92,7 @@ def train(
         default_root_dir=folder,
         accelerator=where.type,
         devices=config.training.devices,
+        num_nodes=config.training.nodes,
         strategy=_strategy(config, where),
         use_distributed_sampler=False,
         max_steps=config.training.steps,
@@ -107,7 +108,8 @@ def train(
         callbacks=[clock, validation, *callbacks],
     )
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / CONFIG_FILE, config_to_yaml(config))
+    if trainer.is_global_zero:
+        write_whole(folder / CONFIG_FILE, config_to_yaml(config))
     revision = commit()
     if start < config.training.steps:
         try:
@@ -148,8 +150,7 @@ def _start_from(model: WorldModel, source: str) -> None:
 def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     """Refuse to overwrite; return the checkpoint to resume from, if any."""
     saved = folder / CONFIG_FILE
-    launched_by_rank_zero = "LOCAL_RANK" in os.environ
-    if saved.exists() and not launched_by_rank_zero:
+    if saved.exists() and is_first_process():  # the others may find what it has just written
         if not resume:
             raise UserError(f"{folder}: holds a run already; add --resume to go on, or choose another --out")
         if _saved_config(saved) != config:
@@ -159,7 +160,7 @@ def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
 
 
 def _strategy(config: Config, device: torch.device) -> str | Strategy:
-    if config.training.devices == 1:
+    if config.training.devices * config.training.nodes == 1:
         return SingleDeviceStrategy(device)
     return "ddp" if config.objective.fixed_from >= 1 else "ddp_find_unused_parameters_true"
 
