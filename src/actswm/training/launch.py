@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import torch.distributed as dist
+
 RANKS = ("RANK", "SLURM_PROCID", "NODE_RANK", "LOCAL_RANK")
 """What launchers call the number of a process, or of its machine."""
 
@@ -15,3 +17,8 @@ RANKS = ("RANK", "SLURM_PROCID", "NODE_RANK", "LOCAL_RANK")
 def is_first_process() -> bool:
     """Is this the process that locks the folder, refuses to overwrite it, and says how the run ended?"""
     return all(os.environ.get(name, "0") == "0" for name in RANKS)
+
+
+def peer_is_gone(error: RuntimeError) -> bool:
+    """Did a collective end because another process does not answer? NCCL tells by a kind of error, gloo in words."""
+    return isinstance(error, dist.DistError) or "/gloo/" in str(error)

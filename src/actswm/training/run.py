@@ -27,7 +27,7 @@ from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .interruption import Interruption
-from .launch import is_first_process
+from .launch import is_first_process, peer_is_gone
 from .metrics_log import metrics_log
 from .module import TrainingModule
 from .provenance import provenance
@@ -117,6 +117,10 @@ def train(
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
+        except RuntimeError as error:
+            if not peer_is_gone(error):
+                raise
+            raise UserError(f"{folder}: another process of this run is gone; start all again, with --resume") from None
     else:
         assert saved is not None
         clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))
