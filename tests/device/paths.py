@@ -22,11 +22,13 @@ from actswm.cli.main import run
 from actswm.data import DatasetFile
 from actswm.diagnosis.gallery import Gallery
 from actswm.formats.video import MS, VideoWriter
+from actswm.integrations.solver import SolverModel
 from actswm.model import Context
 from actswm.model.device import chosen_device
 from actswm.model.tree import PrefixTree
 from actswm.play.board import Board
 from actswm.play.imagination import Imagination
+from actswm.training import validation
 
 from ..model.small_models import disturbed, random_context, small_config
 from ..play.test_imagination import imagined_at
@@ -171,9 +173,17 @@ def test_a_model_takes_what_lies_elsewhere():
 
 
 @pytest.mark.parametrize("variant", ["actswm", "contrast"])
-def test_train(square_file, tmp_path, moves, variant):
+def test_train(square_file, tmp_path, moves, monkeypatch, variant):
+    reduced = set()
+
+    def one_rank(value):
+        reduced.add(value.device.type)
+        return value
+
+    monkeypatch.setattr(validation, "mean_over_ranks", one_rank)
     for device in DEVICES:
         moves.clear()
+        reduced.clear()
         options = ("model.predictor.dropout=0", "training.steps=3", "training.validate_every=1")
         options += ("training.log_every=1", "training.validation_windows=16", "training.mask=mining")
         options += ("training.muon_rate=1e-3",)
@@ -182,6 +192,7 @@ def test_train(square_file, tmp_path, moves, variant):
             "--device", device,
         )  # fmt: skip
         assert (len(moves) > 100) == (device == pretend.NAME)
+        assert reduced == {device}, "NCCL adds up nothing that lies elsewhere"
     # losses of three steps, each with the weights that the step before left, and validation with its drift probe
     one, other = (_logged(tmp_path / device) for device in DEVICES)
     assert {"loss", "sigreg", "latent_rank", "val/sigreg", "val/drift_gap"} <= set(one[0]) and len(one) >= 6
@@ -255,6 +266,18 @@ def test_annotate(checkpoint, tmp_path, moves):
             labels.append((file.action[:], file.column("score")[:], file.column("gain")[:]))
     for one, other in zip(*labels):
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_a_solver_of_stable_worldmodel():
+    """Its frames, float or not, and candidates come from the CPU, where it wants the costs."""
+    costs = []
+    for device in DEVICES:
+        torch.manual_seed(0)
+        frames, goal = torch.rand(1, 1, 3, 3, 16, 16), torch.randint(0, 255, (1, 1, 1, 3, 16, 16), dtype=torch.uint8)
+        info, candidates = {"pixels": frames, "goal": goal}, torch.rand(1, 4, 5, 56)
+        costs.append(SolverModel(disturbed(small_config()).to(device)).get_cost(info, candidates))
+    assert costs[1].device.type == "cpu"
+    torch.testing.assert_close(*costs, rtol=1e-4, atol=1e-5)
 
 
 def test_play(square_file):
