@@ -81,7 +81,7 @@ class SIGReg(nn.Module):
             latents.shape[-1], self.projections, generator=generator, dtype=torch.float32
         )
         directions = directions.to(latents.device) / directions.norm(dim=0).to(latents.device)
-        means = _CharacteristicFunction.apply(latents @ directions, self.knots, self.dt)
+        means = _CharacteristicFunction.apply(latents.float() @ directions, self.knots, self.dt)
         cos, sin = mean_over_ranks(means)
         error = (cos - self.phi.view(-1, 1, 1)).square() + sin.square()
         batch = latents.shape[1] * world_size()
