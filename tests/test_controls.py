@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from actswm.controls import KEYS14, MINECRAFT, SLIDING_HISTORY, ActionEncoding, vocabulary_of
+from actswm.controls import KEYS14, MINECRAFT, ActionEncoding, vocabulary_of
 from actswm.errors import UserError
 
 VOCABULARIES = st.sampled_from([KEYS14, MINECRAFT])
@@ -56,22 +56,6 @@ def test_step_actions_round_trip(case):
     if encoding.kind == "block":
         np.testing.assert_array_equal(back, raw)
     np.testing.assert_allclose(encoding.step_actions(back), steps, atol=1e-5)
-
-
-@given(encoded_steps())
-def test_history_round_trip(case):
-    encoding, raw = case
-    steps = encoding.step_actions(raw)
-    padded = np.concatenate([np.zeros((encoding.lead, encoding.step_dim), np.float32), steps])
-    inputs = encoding.expand_history(padded)
-    assert inputs.shape == (len(steps), encoding.input_dim)
-    np.testing.assert_array_equal(encoding.own_step(inputs), steps)
-    if encoding.kind == "sliding":
-        for t in range(len(steps)):
-            history = inputs[t].reshape(SLIDING_HISTORY, -1)
-            for back in range(SLIDING_HISTORY):
-                expected = steps[t - back] if t >= back else 0
-                np.testing.assert_array_equal(history[-1 - back], np.broadcast_to(expected, steps.shape[1]))
 
 
 @given(ENCODINGS)

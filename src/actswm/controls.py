@@ -7,7 +7,7 @@ raw steps. The model is told the action of a step in one of two encodings:
 - `sliding`: each step aggregated to one A-vector (pressed if pressed in any raw step; continuous
   controls summed); the model's input is the last four steps' vectors, oldest first.
 
-`step_actions` gives a step's own action (the readout's target), `expand_history` what the model is fed.
+`step_actions` gives a step's own action, which is also the readout's target; the model joins the steps of an input.
 """
 
 from __future__ import annotations
@@ -159,11 +159,6 @@ class ActionEncoding:
         """Earlier steps that an input needs besides its own."""
         return 0 if self.kind == "block" else SLIDING_HISTORY - 1
 
-    @cached_property
-    def step_binary(self) -> NDArray[np.bool_]:
-        """Which entries of a step action are binary."""
-        return np.tile(self.vocabulary.binary, self.step_dim // self.vocabulary.size)
-
     def step_actions(self, raw: NDArray[np.floating]) -> NDArray[np.float32]:
         """(..., T * frameskip, A) raw actions -> (..., T, step_dim) step actions."""
         *batch, rows, size = raw.shape
@@ -186,14 +181,3 @@ class ActionEncoding:
             return steps.reshape(*batch, count * self.frameskip, self.vocabulary.size).astype(np.float32)
         held = np.where(self.vocabulary.binary, steps, steps / self.frameskip)
         return np.repeat(held, self.frameskip, axis=-2).astype(np.float32)
-
-    def expand_history(self, steps: NDArray[np.floating]) -> NDArray[np.float32]:
-        """(..., lead + T, step_dim) step actions -> (..., T, input_dim) model inputs, oldest step first."""
-        count = steps.shape[-2] - self.lead
-        return np.concatenate([steps[..., i : i + count, :] for i in range(self.lead + 1)], axis=-1).astype(
-            np.float32
-        )
-
-    def own_step(self, inputs: NDArray[np.floating]) -> NDArray[np.float32]:
-        """The step's own action inside a model input: the inverse of `expand_history`."""
-        return inputs[..., -self.step_dim :].astype(np.float32)

@@ -5,15 +5,16 @@ from actswm.data import DatasetFile, split_episodes
 from actswm.diagnosis.drift import step_drift
 from actswm.diagnosis.probe import drift_probe
 from actswm.diagnosis.windows import sample_windows
+from actswm.intervals import bootstrap
 
 
 def test_the_probe_is_step_drift_on_validation_windows(square_file, frozen_model):
     figures = drift_probe(square_file, context=4, horizon=3, frameskip=4, windows=20)(frozen_model)
     sample = sample_windows(square_file, 20, split="validation", context=4, horizon=3)
     drift = step_drift(frozen_model, sample)
-    assert figures["drift_gap"] == pytest.approx(drift.gap_at("zero", 3).mean, abs=1e-6)
-    assert figures["shuffled_gap"] == pytest.approx(drift.gap_at("shuffled", 3).mean, abs=1e-6)
-    assert figures["above_copy"] == pytest.approx(drift.gap_at("copy", 3).mean, abs=1e-6)
+    assert figures["drift_gap"] == pytest.approx(drift.gap("zero")[:, 2].mean(), abs=1e-6)
+    assert figures["shuffled_gap"] == pytest.approx(drift.gap("shuffled")[:, 2].mean(), abs=1e-6)
+    assert figures["above_copy"] == pytest.approx(drift.gap("copy")[:, 2].mean(), abs=1e-6)
     with DatasetFile(square_file) as file:
         held_out = split_episodes(file.num_episodes).validation
         assert set(file.episode_idx[sample.starts]) <= set(held_out)
@@ -26,7 +27,7 @@ def test_the_table_repeats_the_curves(square_file, frozen_model):
     assert [row.zero_gap.mean for row in table] == pytest.approx(
         np.mean(drift.similarity["recorded"] - drift.similarity["zero"], 0).tolist(), abs=1e-6
     )
-    assert table[2].copy == drift.at("copy", 3)
+    assert table[2].copy == bootstrap(drift.similarity["copy"][:, 2], drift.episode)
 
 
 def test_batches_do_not_matter(square_file, frozen_model):

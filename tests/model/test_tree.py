@@ -1,6 +1,5 @@
 """Sharing the beginnings of sequences changes nothing but the work."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,8 +49,6 @@ def test_nodes_are_the_distinct_beginnings(sequences, horizon, choices, seed):
         standing = [beginnings[number] for number in tree.first[level].tolist()]
         assert sorted(standing) == sorted(set(beginnings))
         assert [standing[node] for node in tree.node[level].tolist()] == beginnings
-    nodes = sum(len(level) for level in tree.first)
-    assert tree.sharing == pytest.approx(sequences * horizon / nodes)
 
 
 def test_a_shared_beginning_is_computed_once(monkeypatch):

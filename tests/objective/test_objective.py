@@ -96,14 +96,16 @@ def test_rollouts_may_be_joined_by_one_step_predictions_of_the_context():
     torch.testing.assert_close(found.total, total)
 
 
-def test_contrast_by_hand():
-    """One step from every position and rollouts, each among all frames of the batch."""
-    model, windows = disturbed(small_config(4, {"window": "grow", "positions": 6, "residual": True})), batch(7)
+@pytest.mark.parametrize("among", ["batch", "place"])
+def test_contrast_by_hand(among):
+    """One step from every position and rollouts, each among all frames of the batch, or of two windows of a place."""
+    model = disturbed(small_config(4, {"window": "grow", "positions": 6, "residual": True}))
+    windows = batch(7, place=2)
     config = ObjectiveConfig(
         horizon=3,
         prediction=0.3,
         one_step=0.2,
-        contrast=ContrastConfig(0.6, temperature=0.4, near=1),
+        contrast=ContrastConfig(0.6, among, temperature=0.4, near=1),
         hinge=HingeConfig(0.0),
         readout=ReadoutLossConfig(0.0),
     )
@@ -120,6 +122,8 @@ def test_contrast_by_hand():
                 own = b * 7 + first + k
                 logits = -((prediction - keys) ** 2).mean(1) / 0.4
                 others = np.abs(rows - rows[own]) > 1
+                if among == "place":
+                    others &= np.arange(28) // 14 == own // 14
                 others[own] = True
                 losses.append(np.log(np.exp(logits[others]).sum()) - logits[own])
         return np.mean(losses)

@@ -6,17 +6,10 @@ import torch
 from actswm.model import WorldModel
 from actswm.objective import Objective, ObjectiveConfig
 from actswm.objective.contrast import contrast_loss
-from actswm.objective.objective import (
-    ContrastConfig,
-    DynamicsConfig,
-    HingeConfig,
-    SigregConfig,
-    TemporalConfig,
-)
+from actswm.objective.objective import ContrastConfig, DynamicsConfig, HingeConfig, SigregConfig
 from actswm.objective.prediction import prediction_loss
 from actswm.objective.separation import hinge_loss, truth_hinge_loss
 from actswm.objective.sigreg import SIGReg
-from actswm.objective.temporal import temporal_loss
 
 from ..model.small_models import disturbed, small_config
 from .test_objective import batch
@@ -54,7 +47,6 @@ def test_losses_of_half_latents_are_those_of_the_same_numbers_in_fp32(dtype, siz
         "truth hinge": lambda x, y, z: truth_hinge_loss(x, y, z, 0.3),
         "prediction": lambda x, y, z: prediction_loss(x, y, "sum"),
         "contrast": lambda x, y, z: contrast_loss(x.flatten(0, 1), target, y.flatten(0, 1), rows, 0.1, 0),
-        "temporal": lambda x, y, z: temporal_loss(x[:, :2], y, 0.1),
     }
     for name, loss in losses.items():
         given = [each.to(dtype).requires_grad_() for each in (one, two, three)]
@@ -74,9 +66,8 @@ def test_the_whole_objective_stays_near_fp32(dtype, frozen):
         horizon=3,
         one_step=0.5,
         sigreg=SigregConfig(projections=64),
-        hinge=HingeConfig(margin=1.0, alternatives=["zero", "matched", "edited"]),
+        hinge=HingeConfig(margin=1.0, alternatives=["zero", "shuffled"]),
         dynamics=DynamicsConfig(0.1),
-        temporal=TemporalConfig(0.1),
         contrast=ContrastConfig(0.5, near=0),
         fixed_from=0.5,
     )
@@ -93,7 +84,7 @@ def test_the_whole_objective_stays_near_fp32(dtype, frozen):
 
     exact_model, exact = computed(enabled=False)
     model, found = computed()
-    assert set(found) == set(exact) and len(exact) >= 6
+    assert set(found) == set(exact) and len(exact) >= (5 if frozen else 7)
     tolerance = 0.01 if dtype == torch.float16 else 0.06
     for name, value in exact.items():
         assert found[name] == pytest.approx(value, rel=tolerance, abs=tolerance / 10), name

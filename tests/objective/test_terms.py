@@ -10,7 +10,6 @@ from actswm.objective.action_readout import readout_loss
 from actswm.objective.prediction import prediction_loss
 from actswm.objective.separation import hinge_loss, truth_hinge_loss
 from actswm.objective.sigreg import SIGReg
-from actswm.objective.temporal import temporal_loss
 
 RNG = np.random.default_rng(0)
 
@@ -112,17 +111,3 @@ def test_truth_hinge():
     found = float(truth_hinge_loss(recorded, other, truth, 0.3))
     assert found == pytest.approx(np.maximum(0, 0.3 - gap).mean(), rel=1e-5)
     assert float(truth_hinge_loss(truth, -truth, truth, 0.3)) == 0
-
-
-@pytest.mark.parametrize("windows", [1, 2])
-def test_temporal(windows):
-    predicted, encoded = tensor(4, 2, 6), tensor(4, 5, 6)
-    total = 0.0
-    for b in range(4):
-        first = b // windows * windows
-        moments = encoded[first : first + windows].numpy().reshape(-1, 6)
-        mean = moments.mean(0)
-        for k in range(2):
-            logits = cosine(predicted[b, k].numpy() - mean, moments - mean) / 0.2
-            total -= logits[5 * (b - first) + 3 + k] - np.log(np.exp(logits).sum())
-    assert float(temporal_loss(predicted, encoded, 0.2, windows)) == pytest.approx(total / 8, rel=1e-4)

@@ -14,7 +14,7 @@ from actswm.games.chunks import load_library
 from actswm.model.history import History, encode_frames
 from actswm.planning.chunks import Choices, Controls
 from actswm.planning.costs import COSTS
-from actswm.planning.planner import Planner, PlanSettings
+from actswm.planning.planner import Planner, PlanSettings, own_horizon
 from actswm.planning.precision import check_precision
 
 from ..model.naive import naive_rollout
@@ -51,6 +51,13 @@ def test_the_best_of_all_plans_is_found():
     settings = dataclasses.replace(SETTINGS, horizon=2, candidates=128)
     plan = Planner(model, FOLLOW, settings).plan(context, goals)
     assert plan.names == ("turn left", "forward right") and plan.cost < 1e-4
+
+
+def test_a_growing_window_is_planned_no_further_than_it_grows():
+    def horizon(**predictor):
+        return own_horizon(disturbed(small_config(4, predictor)))
+
+    assert (horizon(), horizon(window="grow"), horizon(window="grow", positions=20)) == (12, 4, 12)
 
 
 def test_seed_step_and_batch():

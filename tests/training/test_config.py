@@ -54,3 +54,13 @@ def test_every_preset_loads_and_survives_yaml(preset):
 def test_mistakes_are_named(preset, overrides, message):
     with pytest.raises(UserError, match=message):
         load_config(preset, overrides)
+
+
+def test_runs_of_earlier_versions_open():
+    """Places belonged to the objective, and there was a loss in time that nobody uses."""
+    text = "objective: {temporal: {weight: 0.0, temperature: 0.1}, dynamics: {weight: 0.1, windows: 4, reach: 60}}"
+    config = config_from_yaml(text)
+    place = config.training.place
+    assert (place.windows, place.reach, config.objective.dynamics.weight) == (4, 60, 0.1)
+    with pytest.raises(UserError, match=r"unknown setting 'objective\.temporal"):
+        config_from_yaml("objective: {temporal: {weight: 0.3}}")

@@ -42,7 +42,9 @@ def plan(
     phase: Literal["clock", "sight"] = typer.Option(
         "clock", help="Goals advance by the clock (the paper's), or by sight."
     ),
-    horizon: int = typer.Option(12, help="Chunks in a plan."),
+    horizon: int = typer.Option(
+        None, min=1, help="Chunks in a plan (default: 12, or fewer where a model's window grows no further)."
+    ),
     candidates: int = typer.Option(512, help="Plans in an iteration."),
     iterations: int = typer.Option(6, help="Iterations of a search."),
     warm_start: bool = typer.Option(True, help="Begin each search at the previous plan, shifted."),
@@ -63,7 +65,7 @@ def plan(
 
     Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     import torch
 
@@ -74,7 +76,7 @@ def plan(
     from ..origin import this_command
     from ..planning.evaluation import Evaluation
     from ..planning.methods import baseline, planning
-    from ..planning.planner import Planner, PlanSettings
+    from ..planning.planner import Planner, PlanSettings, own_horizon
     from ..planning.references import load_reference
     from ..report.picture_note import write_note
     from ..report.sources import gather
@@ -94,14 +96,15 @@ def plan(
             f"with {task.vocabulary.name}; use {task.library!r}"
         )
     settings = PlanSettings(
-        search=search, cost=cost, phase=phase, horizon=horizon, candidates=candidates, iterations=iterations,
+        search=search, cost=cost, phase=phase, candidates=candidates, iterations=iterations,
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
     loaded = load_checkpoints(checkpoints or [], device)
     for each in loaded:
-        planner = Planner(each.model, library, settings)
-        identity = _identity(each.path, settings)
+        own = replace(settings, horizon=horizon or own_horizon(each.model))
+        planner = Planner(each.model, library, own)
+        identity = _identity(each.path, own)
         methods.append((planning(each.name, planner, task.mask, identity), each.model.config.image_size))
     size = methods[0][1] if methods else DEFAULT_SIZE[0]
     names = [name.strip() for name in baselines.split(",") if name.strip()]

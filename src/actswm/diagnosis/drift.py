@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..intervals import Estimate, bootstrap, bootstrap_steps
+from ..intervals import Estimate, bootstrap_steps
 from ..model import WorldModel
 from .windows import WindowSample, encoded_cases
 
@@ -63,12 +63,6 @@ class StepDrift:
     def gap(self, curve: str) -> NDArray[np.float32]:
         """Delta_k = s_gt - s_alternative, (windows, steps)."""
         return self.similarity["recorded"] - self.similarity[curve]
-
-    def at(self, curve: str, step: int) -> Estimate:
-        return bootstrap(self.similarity[curve][:, step - 1], self.episode)
-
-    def gap_at(self, curve: str, step: int) -> Estimate:
-        return bootstrap(self.gap(curve)[:, step - 1], self.episode)
 
     def table(self) -> tuple[DriftStep, ...]:
         values = {curve: self.similarity[curve] for curve in CURVES}

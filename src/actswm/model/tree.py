@@ -48,11 +48,6 @@ class PrefixTree:
             node.append(before)
         return PrefixTree(sequences, tuple(first), tuple(node))
 
-    @property
-    def sharing(self) -> float:
-        """Actions over nodes: 1 where no two sequences begin alike."""
-        return len(self.node[0]) * len(self.node) / sum(len(level) for level in self.first)
-
     def distinct_inputs(self, lead: int) -> tuple[Tensor, Tensor, Tensor]:
         """Which nodes differ in their own action and the `lead` before it.
 

@@ -17,7 +17,6 @@ from .contrast import contrast_loss
 from .prediction import prediction_loss
 from .separation import hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
-from .temporal import temporal_loss
 
 
 @dataclass
@@ -35,7 +34,7 @@ class HingeConfig:
     margin: float = 0.3
     """m: cosines above 1 - m are penalised, or gaps below m with `against=truth`."""
     alternatives: list[str] = field(default_factory=lambda: ["zero"])
-    """Any of zero, shuffled, matched, edited."""
+    """Any of zero, shuffled."""
     against: str = "recorded"
     """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
 
@@ -56,12 +55,18 @@ class HingeConfig:
 
 @dataclass
 class ContrastConfig:
-    """Predictions have to pick their own frame among all frames of the batch. Not in the paper."""
+    """Predictions have to pick their own frame among many. Not in the paper."""
 
     weight: float = 0.0
+    among: str = "batch"
+    """All frames of the `batch`, or those of the same `place`: for plans that follow a reference from elsewhere."""
     temperature: float = 0.1
     near: int = 1
     """Frames at most so many raw steps from the right one do not count as wrong."""
+
+    def __post_init__(self) -> None:
+        if self.among not in ("batch", "place"):
+            raise UserError(f"unknown objective.contrast.among {self.among!r}; use batch or place")
 
 
 @dataclass
@@ -81,14 +86,6 @@ class DynamicsConfig:
 
     def weight_at(self, hinge_ended: bool) -> float:
         return self.later if hinge_ended and self.later is not None else self.weight
-
-
-@dataclass
-class TemporalConfig:
-    """InfoNCE in time. Not in the paper."""
-
-    weight: float = 0.0
-    temperature: float = 0.1
 
 
 @dataclass
@@ -114,7 +111,6 @@ class ObjectiveConfig:
     hinge: HingeConfig = field(default_factory=HingeConfig)
     readout: ReadoutLossConfig = field(default_factory=ReadoutLossConfig)
     dynamics: DynamicsConfig = field(default_factory=DynamicsConfig)
-    temporal: TemporalConfig = field(default_factory=TemporalConfig)
     contrast: ContrastConfig = field(default_factory=ContrastConfig)
 
     def __post_init__(self) -> None:
@@ -160,7 +156,7 @@ class Objective(nn.Module):
     def __init__(self, config: ObjectiveConfig) -> None:
         super().__init__()
         if not config.rollout:
-            lost = [name for name in ("hinge", "readout", "temporal", "contrast") if getattr(config, name).weight]
+            lost = [name for name in ("hinge", "readout", "contrast") if getattr(config, name).weight]
             lost += ["one_step"] if config.one_step else []
             if lost:
                 raise UserError(
@@ -188,10 +184,10 @@ class Objective(nn.Module):
         terms = {} if fixed else {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         dynamics_weight = config.dynamics.weight_at(hinge_ended=progress >= config.hinge.until)
         if dynamics_weight and not fixed:
-            places = latents.unflatten(0, (-1, batch.place))
+            places = latents.float().unflatten(0, (-1, batch.place))
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
-        contrast = self._contrast_with(latents, batch.rows) if config.contrast.weight else None
+        contrast = self._contrast_with(latents, batch) if config.contrast.weight else None
         if not config.rollout:
             predicted = model.predict(latents[:, :-1], batch.actions)
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
@@ -207,7 +203,6 @@ class Objective(nn.Module):
             "hinge": config.hinge.weight,
             "readout": config.readout.weight,
             "dynamics": dynamics_weight,
-            "temporal": config.temporal.weight,
             "contrast": config.contrast.weight,
             "rollout_contrast": config.contrast.weight,
         }
@@ -229,7 +224,7 @@ class Objective(nn.Module):
         past, future = batch.actions[:, :-horizon], batch.actions[:, -horizon:]
         hinge = config.hinge.weight and progress < config.hinge.until
         names = config.hinge.alternatives if hinge else []
-        sequences = [future, *(alternative(name, past, future, model.encoding, generator) for name in names)]
+        sequences = [future, *(alternative(name, future, generator) for name in names)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
@@ -246,8 +241,6 @@ class Objective(nn.Module):
                 config.readout.alpha_pred,
                 config.reduction,
             )
-        if config.temporal.weight:
-            terms["temporal"] = temporal_loss(recorded, latents, config.temporal.temperature, batch.place)
         return terms
 
     def _one_step_terms(
@@ -263,13 +256,15 @@ class Objective(nn.Module):
             terms["contrast"] = contrast(predicted, first=1)
         return terms
 
-    def _contrast_with(self, latents: Tensor, rows: Tensor | None) -> Contrast:
+    def _contrast_with(self, latents: Tensor, batch: Batch) -> Contrast:
         """The contrast of this batch's predictions: with all its frames, those of other ranks included."""
-        if rows is None:
+        if batch.rows is None:
             raise ValueError("contrast needs to know the rows of a batch")
-        config = self.config.contrast
+        config, rows = self.config.contrast, batch.rows
         keys, when = gathered(latents).flatten(0, 1), gathered(rows).flatten()
         own = torch.arange(rows.numel(), device=rows.device).view_as(rows) + rank() * rows.numel()
+        places = torch.arange(len(keys), device=keys.device) // (batch.place * rows.shape[1])
+        groups = places if config.among == "place" else None
 
         def contrast(predicted: Tensor, first: int | None = None) -> Tensor:
             """Predictions (B, k, D) of the window's frames from number `first` on; else of its last k."""
@@ -277,7 +272,7 @@ class Objective(nn.Module):
             begin = frames - count if first is None else first
             target = own[:, begin : begin + count]
             return contrast_loss(
-                predicted.flatten(0, 1), target.flatten(), keys, when, config.temperature, config.near
+                predicted.flatten(0, 1), target.flatten(), keys, when, config.temperature, config.near, groups
             )
 
         return contrast

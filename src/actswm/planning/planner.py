@@ -161,6 +161,13 @@ def _numbers(rows: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.i
     return place, number
 
 
+def own_horizon(model: WorldModel) -> int:
+    """The paper's 12 chunks; with a window that grows no more than it was trained to add."""
+    predictor = model.config.predictor
+    room = predictor.length - predictor.context
+    return min(PlanSettings.horizon, room) if predictor.window == "grow" else PlanSettings.horizon
+
+
 def check_fit(model: WorldModel, library: Library) -> None:
     """A model can imagine a library's chunks only if it knows their controls and steps as far as they last."""
     known, wanted = model.encoding.vocabulary.name, library.vocabulary.name

@@ -105,6 +105,9 @@ def config_from_yaml(text: str) -> Config:
     if isinstance(dynamics, dict):  # until version 0.1 places belonged to it
         former = {key: dynamics.pop(key) for key in ("windows", "reach") if key in dynamics}
         layer["training"] = {**(layer.get("training") or {}), **({"place": former} if former else {})}
+    temporal = (layer.get("objective") or {}).get("temporal")
+    if isinstance(temporal, dict) and not temporal.get("weight"):  # a loss that lost, and was never on by default
+        del layer["objective"]["temporal"]
     _require_known(layer)
     return typed_settings(Config, layer)
 
