@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import typer
 
-from .arguments import EXECUTOR, MODEL, Executor
+from .arguments import DEVICE, EXECUTOR, MODEL, Executor
 from .printing import say
 from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW, Search
 
@@ -31,6 +31,7 @@ def annotate(
     clip: bool = CLIP,
     seed: int = typer.Option(42, help="Seed of the search."),
     owamcap: Path = typer.Option(None, help="Folder that gets each video as OWAMcap (MCAP + MKV), too."),
+    device: str = DEVICE,
     workers: int = typer.Option(1, min=1, help="Videos that are worked on at the same time."),
     executor: Executor = EXECUTOR,
 ) -> None:
@@ -64,6 +65,7 @@ def annotate(
         actions.resolve() if actions else None,
         owamcap.resolve() if owamcap else None,
         threads=1 if workers > 1 or executor == "ray" else None,
+        device=device,
     )
     provenance: dict[Path, dict[str, Any]] = {}
     for folder in [path for path in videos if path.is_dir()]:

@@ -9,6 +9,9 @@ from typing import Any, Literal
 import typer
 
 Executor = Literal["processes", "ray"]
+DEVICE = typer.Option(
+    "auto", "--device", help="Where the model runs: auto (a GPU if there is one), cpu, cuda, cuda:1, mps."
+)
 EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from ..atomic import write_whole
-from .arguments import MODEL
+from .arguments import DEVICE, MODEL
 from .printing import say, text_console
 
 app = typer.Typer(
@@ -127,6 +127,7 @@ def precision(
     reference: Path = typer.Argument(help="A clip to follow: an .npz of `actswm plan`'s references."),
     library: str = typer.Option(..., help="Chunk library: a name or a YAML file."),
     moments: int = typer.Option(5, min=1, help="Plans along the clip."),
+    device: str = DEVICE,
     json_file: Path = JSON,
 ) -> None:
     """Plans found in bf16 against plans found in fp32: their cost, and how many elites they share.
@@ -136,13 +137,15 @@ def precision(
     """
     from ..games.chunks import load_library
     from ..model import WorldModel
+    from ..model.device import chosen_device
     from ..model.history import History, encode_frames
     from ..planning.planner import PlanSettings
     from ..planning.precision import check_precision
     from ..planning.references import goals_at, load_reference
     from .bars import bars
 
-    model, clip, settings = WorldModel.from_pretrained(checkpoint), load_reference(reference), PlanSettings()
+    model = WorldModel.from_pretrained(checkpoint, chosen_device(device))
+    clip, settings = load_reference(reference), PlanSettings()
     clip.check(str(reference), settings.horizon)
     latents, chunks, history = encode_frames(model, clip.frames), load_library(library), History(model)
     planned = {len(clip) * number // moments for number in range(moments)}

@@ -23,14 +23,16 @@ class Checkpoint:
     model: WorldModel
 
 
-def load_checkpoints(paths: Sequence[Path]) -> list[Checkpoint]:
+def load_checkpoints(paths: Sequence[Path], device: str = "auto") -> list[Checkpoint]:
     """Load models that can be compared: of one frameskip."""
     from ..model import WorldModel
+    from ..model.device import chosen_device
     from ..saved_models import locate
 
     folders = [locate(path) for path in paths]
     names = _short_names([folder.resolve() for folder in folders])
-    loaded = [Checkpoint(*each, WorldModel.from_pretrained(each[1])) for each in zip(names, folders)]
+    where = chosen_device(device)
+    loaded = [Checkpoint(*each, WorldModel.from_pretrained(each[1], where)) for each in zip(names, folders)]
     skips = {checkpoint.model.encoding.frameskip for checkpoint in loaded}
     if len(skips) > 1:
         raise UserError(f"the models have different frameskips ({skips}); windows cannot be the same for all")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from .arguments import DEVICE
 from .printing import say
 
 ROOM = "freedoom-room/lewm-rollout freedoom-room/contrast"
@@ -29,6 +30,7 @@ class Size:
     recovered: int
 
 
+WITH_MODELS = ("train", "drift", "fidelity", "sheet", "plan", "recover")
 INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)
 """Exit codes of a stage that was asked to stop."""
 FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=3, recovered=4)
@@ -38,6 +40,7 @@ QUICK = Size(frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovere
 def demo(
     out: Path = typer.Option(None, "--out", "-o", help="Folder of all it makes (default: runs/demo)."),
     quick: bool = typer.Option(False, "--quick", help="A minute or two: see that everything works."),
+    device: str = DEVICE,
 ) -> None:
     """See a world model that ignores its actions beside one that obeys, in a real game (Freedoom).
 
@@ -50,6 +53,8 @@ def demo(
     finished.mkdir(parents=True, exist_ok=True)
     stages = _stages(QUICK if quick else FULL)
     for number, (title, command) in enumerate(stages.items(), 1):
+        if device != "auto" and command.startswith(WITH_MODELS):
+            command += f" --device {device}"
         mark = finished / title.replace(" ", "-")
         if mark.exists() and mark.read_text() == command:
             say(f"[{number}/{len(stages)}] {title}: done before")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .arguments import MODELS
+from .arguments import DEVICE, MODELS
 from .printing import text_console
 from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
 from .trained_on import warn_of_other_data
@@ -41,6 +41,7 @@ def drift(
         "--bound",
         help=f"Also: Appendix E's bound on the readout's transitions. (First {FEW} windows.)",
     ),
+    device: str = DEVICE,
     json_file: Path = JSON,
     csv_file: Path = CSV,
     plot: Path = typer.Option(None, "--plot", help="Draw both panels of the paper's figure into this PNG."),
@@ -59,7 +60,7 @@ def drift(
     from ..origin import this_command
     from .checkpoints import load_checkpoints
 
-    loaded = load_checkpoints(checkpoints)
+    loaded = load_checkpoints(checkpoints, device)
     settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
     sample = sample_windows(
         data, windows, **settings, frameskip=loaded[0].model.encoding.frameskip  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .arguments import MODELS
+from .arguments import DEVICE, MODELS
 from .printing import text_console
 from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
 from .trained_on import warn_of_other_data
@@ -43,6 +43,7 @@ def fidelity(
     gallery: int = typer.Option(
         8000, min=0, help="Recorded frames among which the nearest to a prediction tells its pose; 0: no poses."
     ),
+    device: str = DEVICE,
     workers: int = WORKERS,
     truths: Path = TRUTHS,
     json_file: Path = JSON,
@@ -61,7 +62,7 @@ def fidelity(
     from .checkpoints import load_checkpoints
     from .rendering import pose_gallery, rendered_futures
 
-    loaded = load_checkpoints(checkpoints)
+    loaded = load_checkpoints(checkpoints, device)
     frameskip = loaded[0].model.encoding.frameskip
     sample = sample_windows(
         data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import dataset_file
+from .arguments import DEVICE, dataset_file
 from .printing import say
 
 
@@ -19,6 +19,7 @@ def idm(
     batch: int = typer.Option(64, help="Pairs of frames in a step."),
     size: int = typer.Option(64, help="Input resolution."),
     frameskip: int = typer.Option(4, help="Raw steps between the two frames."),
+    device: str = DEVICE,
     seed: int = typer.Option(3072, help="Chooses order and initial weights."),
 ) -> None:
     """Train the inverse-dynamics baseline: two neighbouring frames in, the step's controls out.
@@ -38,6 +39,7 @@ def idm(
             config,
             IdmTraining(steps, batch, seed=seed),
             lambda step, loss: move(step),
+            device,
         )
     validation = {
         "key_accuracy": scores.key_accuracy.mean,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from ..errors import UserError
-from .arguments import saved_models
+from .arguments import DEVICE, saved_models
 from .bench import write_json
 from .printing import say, shown, text_console
 
@@ -51,6 +51,7 @@ def plan(
     precision: Literal["fp32", "bf16"] = typer.Option("fp32", help="Of the imagined futures."),
     seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),
     film: bool = typer.Option(True, help="Write an MP4 of each episode."),
+    device: str = DEVICE,
     threads: int = typer.Option(1, min=1, help="Processor threads of a plan."),
     json_file: Path = typer.Option(None, "--json", help="Also write the counts to this file."),
     picture: Path = typer.Option(None, help="Draw the success rates as bars into this PNG."),
@@ -99,7 +100,7 @@ def plan(
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
-    loaded = load_checkpoints(checkpoints or [])
+    loaded = load_checkpoints(checkpoints or [], device)
     for each in loaded:
         own = replace(settings, horizon=horizon or own_horizon(each.model))
         planner = Planner(each.model, library, own)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import UserError
-from .arguments import existing_file, saved_models
+from .arguments import DEVICE, existing_file, saved_models
 from .checkpoints import Checkpoint, load_checkpoints
 from .printing import say
 
@@ -48,6 +48,7 @@ def play(
     ),
     steps: str = typer.Option("1,2,4,8", help="Model steps ahead at which the future is shown."),
     gallery: int = typer.Option(4000, min=1, help="Frames of --data to choose from."),
+    device: str = DEVICE,
     seed: int = typer.Option(0, min=0, help="Where the episodes start."),
     port: int = typer.Option(0, min=0, max=65535, help="Port on this machine; 0: any free one."),
 ) -> None:
@@ -74,7 +75,7 @@ def play(
     if (checkpoint is None) != (data is None):
         raise UserError("--model and --data go together: the model's futures are shown as frames of the file")
     shown = _steps(steps)
-    loaded = load_checkpoints([checkpoint])[0] if checkpoint else None
+    loaded = load_checkpoints([checkpoint], device)[0] if checkpoint else None
     pixels = size or (loaded.model.config.image_size if loaded else DEFAULT_SIZE)
     options = {"controls": controls.replace(" ", "").split(",")} if controls else {}
     plan = RecordingPlan(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import typer
 
-from .arguments import MODELS, dataset_file
+from .arguments import DEVICE, MODELS, dataset_file
 from .printing import say
 
 CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
@@ -46,6 +46,7 @@ def recover(
         "strict", help="endpoints is Appendix D to the letter."
     ),
     seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
+    device: str = DEVICE,
     idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
     picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),
     picture_window: int = typer.Option(0, min=0, help="Which window the picture shows."),
@@ -76,7 +77,7 @@ def recover(
         guide,
         seed,
     )
-    loaded = load_checkpoints(checkpoints)
+    loaded = load_checkpoints(checkpoints, device)
     models = {checkpoint.name: checkpoint.model for checkpoint in loaded}
     first = next(iter(models.values()))
     for name, model in models.items():
@@ -94,7 +95,7 @@ def recover(
     if picture_window >= len(sample):
         raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
-    direct = InverseDynamics.load(idm) if idm else None
+    direct = InverseDynamics.load(idm).to(first.device) if idm else None
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
     recoveries = {}
     for name, model in models.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import MODEL
+from .arguments import DEVICE, MODEL
 from .printing import say
 from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
 
@@ -29,6 +29,7 @@ def sheet(
     gallery: int = typer.Option(
         4000, min=1, help="Recorded frames that may stand in for a predicted latent."
     ),
+    device: str = DEVICE,
     workers: int = WORKERS,
     truths: Path = TRUTHS,
 ) -> None:
@@ -46,7 +47,7 @@ def sheet(
     from .checkpoints import load_checkpoints
     from .rendering import rendered_futures
 
-    loaded = load_checkpoints([checkpoint])[0]
+    loaded = load_checkpoints([checkpoint], device)[0]
     frameskip = loaded.model.encoding.frameskip
     sample = sample_windows(
         data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 
 import typer
 
-from .arguments import dataset_file
+from .arguments import DEVICE, dataset_file
 from .printing import say
 
 
@@ -28,6 +27,7 @@ def train(
     data: Path = dataset_file("Dataset file to train on."),
     out: Path = typer.Option(None, "--out", help="Run folder; default runs/<preset>."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out."),
+    device: str = DEVICE,
     quiet: bool = typer.Option(False, "--quiet", help="No progress bar."),
 ) -> None:
     """Train a world model on a dataset file.
@@ -40,6 +40,7 @@ def train(
     from ..saved_models import locate
     from ..training import load_config
     from ..training import train as run
+    from ..training.launch import is_first_process
     from .progress import training_progress
     from .trained_on import warn_of_other_data
 
@@ -47,14 +48,15 @@ def train(
     if config.training.start_from:
         warn_of_other_data([locate(config.training.start_from)], data)
     folder = out or Path("runs") / preset.replace("/", "-")
-    # its other processes belong to this very run
-    alone = only_run(folder, ".lock") if "LOCAL_RANK" not in os.environ else nullcontext()
+    first = is_first_process()  # its other processes belong to this very run
+    alone = only_run(folder, ".lock") if first else nullcontext()
     with alone:
         result = run(
             config,
             data,
             folder,
             resume=resume,
+            device=device,
             probes=[
                 drift_probe(
                     data,
@@ -66,7 +68,7 @@ def train(
             callbacks=[] if quiet else [training_progress()],
             command=this_command().command,
         )
-    if os.environ.get("LOCAL_RANK", "0") != "0":
+    if not first:
         return
     figures = ", ".join(f"{name} {value:.4f}" for name, value in result.validation.items())
     say(

@@ -18,6 +18,9 @@ from .frames import FrameReader
 from .reader import DatasetFile
 from .validation import open_checked
 
+PREFETCHED = 4
+"""Batches that each loader process keeps ready: a step that takes longer to read holds nobody up."""
+
 
 class WindowDataset(Dataset):
     """Windows of `steps` frames at given start rows, with the step actions between them.
@@ -196,15 +199,18 @@ class SideBySide(Sampler[list[int]]):
             yield [window for batch in batches for window in batch]
 
 
-def window_loader(dataset: WindowDataset, sampler: Sampler[list[int]], workers: int = 0) -> DataLoader:
-    """Batches of (pixels, actions) in the sampler's order."""
+def window_loader(
+    dataset: WindowDataset, sampler: Sampler[list[int]], workers: int = 0, pin: bool = False
+) -> DataLoader:
+    """Batches of (pixels, actions) in the sampler's order. `pin`: in memory that a GPU can fetch by itself."""
     return DataLoader(
         dataset,
         batch_sampler=sampler,
         num_workers=workers,
         collate_fn=_as_read,  # type: ignore[arg-type]
         persistent_workers=workers > 0,
-        pin_memory=torch.cuda.is_available(),
+        prefetch_factor=PREFETCHED if workers else None,
+        pin_memory=pin,
     )
 
 

@@ -73,7 +73,7 @@ def separation_bound(
 ) -> SeparationBound:
     """Transitions (N, 2D) with their normalised step actions (N, A'); pairs are drawn among different actions."""
     hidden, out = _Layer.of(readout.hidden), _Layer.of(readout.out)
-    u, a = transitions.double(), actions.double()
+    u, a = transitions.cpu().double(), actions.cpu().double()
     left, right = _different_pairs(a, pairs, seed)
     error = torch.linalg.vector_norm(out(torch.nn.functional.gelu(hidden(u))) - a, dim=-1)
     apart = torch.linalg.vector_norm(a[left] - a[right], dim=-1)
@@ -133,14 +133,14 @@ def _transitions(now: Tensor, latents: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Layer:
-    """A linear layer in double precision: rounding must not decide whether a bound holds."""
+    """A linear layer in double precision, which a CPU has: rounding must not decide whether a bound holds."""
 
     weight: Tensor
     bias: Tensor
 
     @staticmethod
     def of(layer: torch.nn.Linear) -> _Layer:
-        return _Layer(layer.weight.double(), layer.bias.double())
+        return _Layer(layer.weight.cpu().double(), layer.bias.cpu().double())
 
     def __call__(self, x: Tensor) -> Tensor:
         return x @ self.weight.T + self.bias

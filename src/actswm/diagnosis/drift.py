@@ -90,8 +90,8 @@ def step_drift(
         predictions = dict(zip(ROLLOUTS, model.rollout(case.context, actions).unbind(1)))
         predictions["copy"] = case.context.latents[:, -1:].expand_as(case.future)
         for curve, predicted in predictions.items():
-            parts[curve].append(F.cosine_similarity(predicted, case.future, dim=-1))
-        futures.append(case.future)
+            parts[curve].append(F.cosine_similarity(predicted, case.future, dim=-1).cpu())
+        futures.append(case.future.cpu())
         done += len(case.future)
         progress(done)
     future = torch.cat(futures)

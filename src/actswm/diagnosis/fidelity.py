@@ -152,9 +152,9 @@ def counterfactual_fidelity(
         truth = model.encode(frames.__getitems__(items)[0][:, 1:]).unflatten(0, (-1, count))
         looks = stored.__getitems__(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
         judged = _judge(
-            predicted.double(),
-            truth.double(),
-            context.latents[:, -1].double(),
+            predicted.cpu().double(),  # not every device has doubles
+            truth.cpu().double(),
+            context.latents[:, -1].cpu().double(),
             _looks_same(looks),
             futures.valid[index],
         )

@@ -48,7 +48,7 @@ class Gallery:
 
     def nearest_index(self, latents: Tensor, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(n, D) -> numbers of the nearest frames (n,), all or those `among` which to choose."""
-        distance = torch.cdist(latents, self.latents)
+        distance = torch.cdist(latents, self.latents).cpu()
         if among is not None:
             distance[:, torch.from_numpy(~among)] = torch.inf
         return distance.argmin(1).numpy()

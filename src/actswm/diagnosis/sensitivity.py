@@ -60,8 +60,8 @@ def control_sensitivity(
         actions = torch.stack([case.recorded, *edits], 1)
         rollouts = model.rollout(case.context, actions)
         pressed, released = rollouts[:, 1::2], rollouts[:, 2::2]
-        effects.append(1 - F.cosine_similarity(pressed, released, dim=-1))
-        similarity = F.cosine_similarity(rollouts, case.future[:, None], dim=-1)
+        effects.append(1 - F.cosine_similarity(pressed, released, dim=-1).cpu())
+        similarity = F.cosine_similarity(rollouts, case.future[:, None], dim=-1).cpu()
         changed = (actions[:, 1:] != case.recorded[:, None]).any(-1).cumsum(-1) > 0
         gaps.append(torch.where(changed, similarity[:, :1] - similarity[:, 1:], torch.nan))
         done += len(case.future)

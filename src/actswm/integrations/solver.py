@@ -44,7 +44,8 @@ class SolverModel(nn.Module):
                 info["goal_emb"] = self._encode(info["goal"][:, 0])
         goals = info["goal_emb"].unsqueeze(1)
         with torch.set_grad_enabled(torch.is_grad_enabled() and candidates.requires_grad):
-            return final(self._rollout(info["emb"], *self._split(info, candidates)), goals)
+            costs = final(self._rollout(info["emb"], *self._split(info, candidates)), goals)
+        return costs.to(candidates.device)
 
     def criterion(self, info: dict[str, Any], candidates: Tensor) -> Tensor:
         """The other name of the same thing in the package's `Costable` protocol."""
@@ -54,7 +55,7 @@ class SolverModel(nn.Module):
         """(B, T, 3, h, w) -> (B, T, D)."""
         if not frames.is_floating_point():
             return self.model.encode(frames.permute(0, 1, 3, 4, 2))
-        flat = self.model.encoder(frames.flatten(0, 1).to(self.model.dtype))
+        flat = self.model.encoder(frames.flatten(0, 1).to(self.model.device, self.model.dtype))
         return self.model.projector(flat).unflatten(0, frames.shape[:2])
 
     def _rollout(self, latents: Tensor, history: Tensor, future: Tensor) -> Tensor:

@@ -5,6 +5,8 @@ nothing but the actions up to it: sequences with the same first j actions share 
 window. Here tokens are the nodes of the prefix tree, level by level, and a node attends to its ancestors and to the
 past that all share; while the window grows, each node is computed once, when its level is the newest. The result is
 that of `rollout.roll_out`, exactly; it is for inference.
+
+Who attends to whom is worked out on the CPU; only the resulting numbers of rows go to the latents' device.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
 
 def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree, head: Head) -> Tensor:
     """Distinct action features (M, D) and which of them each node has (N,) -> latents (S, K, D) of one context."""
-    predictor, horizon = past.predictor, len(tree.first)
+    predictor, horizon, device = past.predictor, len(tree.first), features.device
     past.prepare(horizon)
     starts = [0]
     for level in tree.first:
@@ -107,8 +109,9 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
         newest = starts[step - 1] - begin
         count = step - fresh
         last = past.frames + step - 2 - past.dropped(step)
-        widths = torch.tensor([len(level) for level in tree.first[fresh:step]])
-        x = latents[begin:end] + predictor.positions[last + 1 - count : last + 1].repeat_interleave(widths, 0)
+        widths = [len(level) for level in tree.first[fresh:step]]
+        positions = predictor.positions[last + 1 - count : last + 1]
+        x = latents[begin:end] + positions.repeat_interleave(torch.tensor(widths, device=device), 0)
         shared = past.keys_values(step)
         window = _Window.of(tree, top, step - 1, shared[0].keys.shape[2] if shared else 0, x)
         for number, block in enumerate(predictor.blocks):
@@ -130,9 +133,10 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
                 modulation = Modulation(*modulations[number][:, begin + newest : end])
             x = block.update(x, modulation, attention.out(mixed))
         outcome = predictor.following(latents[starts[step - 1] : end], head(predictor.norm(x)[None])[0])
-        predicted.append(outcome[tree.node[step - 1]])
+        node = tree.node[step - 1].to(device)
+        predicted.append(outcome[node])
         if step < horizon:
-            latents = torch.cat([latents, outcome[tree.node[step - 1][tree.first[step]]]])
+            latents = torch.cat([latents, outcome[node[tree.first[step].to(device)]]])
     return torch.stack(predicted, 1)
 
 
@@ -162,8 +166,9 @@ class _Window:
         rows = torch.cat([torch.arange(past).expand(groups, -1), past + filled], 1)
         own = torch.block_diag(*[torch.ones(levels, levels, dtype=torch.bool).tril()] * size)
         seen = F.pad(own, (past, 0), value=True)
-        mask = like.new_zeros(seen.shape).masked_fill_(~seen, float("-inf"))
-        return _Window(rows, mask, tree.homes(top, level), past, levels, size)
+        mask = torch.zeros(seen.shape, dtype=like.dtype).masked_fill_(~seen, float("-inf"))
+        rows, mask, homes = (part.to(like.device) for part in (rows, mask, tree.homes(top, level)))
+        return _Window(rows, mask, homes, past, levels, size)
 
     def attend(self, projected: Tensor, heads: int, past: KeysValues | None) -> Tensor:
         """Projected queries, keys and values (N, 3 * heads * d) -> what the nodes attend to (N, heads * d)."""

@@ -1,5 +1,7 @@
 """`WorldModel`: encode frames, predict the next latent, roll out futures under action sequences.
 
+Frames, actions and contexts may be on any device: every method takes them to the model's. Latents stay there.
+
 Symbols as in the paper: B batch, T time, H context, K horizon, S action sequences per context, D latent.
 Actions enter as *step actions* (B, T, A'): the step's own action in the model's encoding (`block`: 4 raw
 actions side by side; `sliding`: one aggregated vector). The action of frame t is the one that leaves it.
@@ -43,6 +45,9 @@ class Context:
     latents: Tensor
     actions: Tensor
 
+    def to(self, device: torch.device) -> Context:
+        return Context(self.latents.to(device), self.actions.to(device))
+
 
 class WorldModel(nn.Module):
     """f (encoder + projector), g (action encoder), p (predictor + projector) and the readout q."""
@@ -85,11 +90,11 @@ class WorldModel(nn.Module):
         return save_pretrained(self, directory, provenance, torch.float16 if half else None)
 
     @staticmethod
-    def from_pretrained(directory: str | os.PathLike[str]) -> WorldModel:
+    def from_pretrained(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> WorldModel:
         """Load what `save_pretrained` wrote, ready for evaluation."""
         from .pretrained import load_pretrained
 
-        return load_pretrained(directory)
+        return load_pretrained(directory).to(device)
 
     @property
     def context_length(self) -> int:
@@ -100,15 +105,19 @@ class WorldModel(nn.Module):
     def dtype(self) -> torch.dtype:
         return self.predictor.positions.dtype
 
+    @property
+    def device(self) -> torch.device:
+        return self.predictor.positions.device
+
     def encode(self, pixels: Tensor, rows: Tensor | None = None) -> Tensor:
         """Frames (B, T, h, w, 3) uint8 -> latents z (B, T, D). Of frames with the same `rows` (B, T) one is encoded."""
         size = self.config.image_size
         if pixels.shape[-3:] != (size, size, 3):
             raise UserError(f"the model takes {size} x {size} RGB frames, not {tuple(pixels.shape[-3:])}")
-        frames, which = pixels.flatten(0, 1), None
+        frames, which = pixels.to(self.device, non_blocking=True).flatten(0, 1), None
         if rows is not None:
-            distinct, which = torch.unique(rows, return_inverse=True)
-            numbers = torch.arange(rows.numel(), device=rows.device)
+            distinct, which = torch.unique(rows.to(self.device), return_inverse=True)
+            numbers = torch.arange(rows.numel(), device=self.device)
             frames = frames[torch.empty_like(distinct).scatter_(0, which.flatten(), numbers)]
         seen = self.encoder((frames.permute(0, 3, 1, 2).to(self.dtype) - self.pixel_mean) / self.pixel_std)
         seen = seen if which is None else seen[which.flatten()]
@@ -127,7 +136,7 @@ class WorldModel(nn.Module):
     def normalise(self, actions: Tensor) -> Tensor:
         """Step actions (..., A') with continuous controls in training standard deviations; no-op stays zero."""
         scale = self.action_scale.repeat(actions.shape[-1] // len(self.action_scale))
-        return actions.to(self.dtype) / scale
+        return actions.to(self.device, self.dtype) / scale
 
     def features(self, actions: Tensor) -> Tensor:
         """Step actions (..., lead + T, A') -> the action features e (..., T, D) of the last T steps."""
@@ -141,11 +150,13 @@ class WorldModel(nn.Module):
 
         Entry i is the prediction of z_i+1 from frames and actions up to i (LeWM's one-step training).
         """
+        latents = latents.to(self.device)
         outputs = self.predictor(latents, self.features(actions))
         return self.predictor.following(latents, self.prediction_projector(outputs))
 
     def prepare(self, context: Context) -> Past:
         """The work that all action sequences from a context share; pass it to `rollout` to do it once."""
+        context = context.to(self.device)
         length = min(context.latents.shape[1], self.context_length)
         return Past(
             self.predictor,
@@ -159,6 +170,7 @@ class WorldModel(nn.Module):
         In training, sequence 0 is the recorded one: its first prediction gives the batch statistics by which
         every step of every sequence is normalised (see `batchnorm`).
         """
+        context, actions = context.to(self.device), actions.to(self.device)
         past = past or self.prepare(context)
         lead = self.encoding.lead
         if lead:
@@ -173,11 +185,12 @@ class WorldModel(nn.Module):
 
         `tree` says which do. Only for inference.
         """
+        context, actions = context.to(self.device), actions.to(self.device)
         lead = self.encoding.lead
         tail = context.actions[:, context.actions.shape[1] - lead :].expand(len(actions), -1, -1)
         steps = torch.cat([tail, actions], 1)
-        sequence, level, which = tree.distinct_inputs(lead)
-        inputs = steps[sequence[:, None], level[:, None] + torch.arange(lead + 1)]
+        sequence, level, which = (part.to(self.device) for part in tree.distinct_inputs(lead))
+        inputs = steps[sequence[:, None], level[:, None] + torch.arange(lead + 1, device=self.device)]
         features = self.features(inputs).squeeze(1)
         return roll_out_tree(past or self.prepare(context), features, which, tree, self.head())
 

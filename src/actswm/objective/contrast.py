@@ -11,9 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .precision import in_fp32
+
 NEVER = -1e4
 
 
+@in_fp32
 def contrast_loss(
     predicted: Tensor,
     target: Tensor,

@@ -131,6 +131,11 @@ class Batch:
     rows: Tensor | None = None
     place: int = 1
 
+    def to(self, device: torch.device) -> Batch:
+        rows = None if self.rows is None else self.rows.to(device, non_blocking=True)
+        pixels, actions = (part.to(device, non_blocking=True) for part in (self.pixels, self.actions))
+        return Batch(pixels, actions, rows, self.place)
+
 
 @dataclass(frozen=True)
 class Losses:
@@ -173,13 +178,13 @@ class Objective(nn.Module):
         progress: float = 0.0,
     ) -> Losses:
         """`progress`: share of the training that is over."""
-        config = self.config
+        config, batch = self.config, batch.to(model.device)
         fixed = progress >= config.fixed_from
         latents = (model.encode_fixed if fixed else model.encode)(batch.pixels, batch.rows)
         terms = {} if fixed else {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
         dynamics_weight = config.dynamics.weight_at(hinge_ended=progress >= config.hinge.until)
         if dynamics_weight and not fixed:
-            places = latents.unflatten(0, (-1, batch.place))
+            places = latents.float().unflatten(0, (-1, batch.place))
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
         contrast = self._contrast_with(latents, batch) if config.contrast.weight else None

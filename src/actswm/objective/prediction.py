@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from .precision import in_fp32
 
+
+@in_fp32
 def squared_distance(x: Tensor, y: Tensor, reduction: str = "mean") -> Tensor:
     """||x - y||^2 over the last axis, averaged over all others.
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from .precision import in_fp32
 
+
+@in_fp32
 def hinge_loss(recorded: Tensor, alternative: Tensor, margin: float) -> Tensor:
     """L_hinge = 1/K sum_k max(0, cos(zhat_gt, zhat_0) - (1 - m)), rollouts (B, K, D).
 
@@ -15,6 +18,7 @@ def hinge_loss(recorded: Tensor, alternative: Tensor, margin: float) -> Tensor:
     return F.relu(F.cosine_similarity(recorded, alternative, dim=-1) - (1 - margin)).mean()
 
 
+@in_fp32
 def truth_hinge_loss(recorded: Tensor, alternative: Tensor, encoded: Tensor, margin: float) -> Tensor:
     """1/K sum_k max(0, cos(zhat_alt, z) - cos(zhat_gt, z) + m): the right actions must explain the future best.
 

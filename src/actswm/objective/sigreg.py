@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ..model.distributed import mean_over_ranks, world_size
+from .precision import in_fp32
 
 T_MAX = 3.0
 
@@ -73,6 +74,7 @@ class SIGReg(nn.Module):
         self.register_buffer("phi", torch.exp(-t.square() / 2), persistent=False)
         self.register_buffer("weights", trapezoid * self.phi, persistent=False)
 
+    @in_fp32
     def forward(self, latents: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Latents (T, B, D) -> the statistic, averaged over time steps and fresh random directions."""
         directions = torch.randn(

@@ -24,6 +24,7 @@ class Phase:
     def __init__(self, reference: Tensor, kind: str = "clock") -> None:
         if kind not in PHASES:
             raise UserError(f"unknown phase {kind!r}; known: {', '.join(PHASES)}")
+        reference = reference.cpu()
         self._reference, self._kind = reference, kind
         self._scale = reference.diff(dim=0).square().sum(-1).mean().clamp_min(1e-12) if len(reference) > 1 else 1.0
         self._step: int | None = None
@@ -37,7 +38,7 @@ class Phase:
         else:
             last = len(self._reference) - 1
             steps = torch.arange(min(self._step, last), min(self._step + AHEAD, last) + 1)
-            look = (self._reference[steps] - latent).square().sum(-1) / self._scale
+            look = (self._reference[steps] - latent.cpu()).square().sum(-1) / self._scale
             expected = min(self._step + 1, last)
             self._step = int(steps[(look + PRIOR * (steps - expected).square()).argmin()])
         return self._step

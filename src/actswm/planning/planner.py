@@ -70,7 +70,10 @@ class Plan:
 
 
 class Planner:
-    """Searches plans for one model over one chunk library; keeps nothing between plans."""
+    """Searches plans for one model over one chunk library; keeps nothing between plans.
+
+    The search is on the CPU, whose random numbers are everywhere the same; the futures are on the model's device.
+    """
 
     def __init__(self, model: WorldModel, library: Library, settings: PlanSettings) -> None:
         check_fit(model, library)
@@ -123,8 +126,8 @@ class Planner:
     def judge(self, model: WorldModel, context: Context, goals: Tensor) -> Cost:
         """Costs of plans in the futures that a model imagines for them."""
         measure = COSTS[self.settings.cost]
-        context = Context(context.latents.to(model.dtype), context.actions)
-        past = model.prepare(context)
+        context = Context(context.latents.to(model.dtype), context.actions).to(model.device)
+        past, goals = model.prepare(context), goals.to(model.device)
 
         def cost(plans: Tensor) -> Tensor:
             steps = self.step_actions(plans)
@@ -135,7 +138,7 @@ class Planner:
                 tree = PrefixTree.of(chunks[part])
                 futures = model.rollout_tree(context, steps[distinct[part]], tree, past)
                 costs.append(measure(futures.float(), goals))
-            return torch.cat(costs)[copies]
+            return torch.cat(costs).cpu()[copies]
 
         return cost
 

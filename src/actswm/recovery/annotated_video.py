@@ -19,6 +19,7 @@ from ..data.writer import new_dataset
 from ..errors import UserError
 from ..formats.owamcap import OwamcapWriter
 from ..model import WorldModel
+from ..model.device import chosen_device
 from ..saved_models import WEIGHTS_FILE, locate, read_config
 from .labelling import label_frames
 from .prior import ActionPrior, made_prior, training_prior
@@ -43,6 +44,8 @@ class AnnotationJob:
     owamcap: Path | None = None
     threads: int | None = None
     """CPU threads of torch; None leaves its choice."""
+    device: str = "cpu"
+    """Of the model, where the work is done: `auto` may be another one on each machine."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
     try:
         source = VideoSource.open(task.video)
         total = source.count_at(task.spec.fps)
-        model, prior = _loaded(task.job.checkpoint, task.job.actions)
+        model, prior = _loaded(task.job)
         generator = torch.Generator().manual_seed(task.job.options.seed)
         search = task.job.options.searcher(model, prior, generator)
         frames = source.read(model.config.image_size, task.spec.fps)
@@ -129,7 +132,7 @@ def provenance_bytes(told: Mapping[str, Any]) -> bytes:
 
 def annotation_spec(job: AnnotationJob, fps: float, provenance: bool = False) -> DatasetSpec:
     """What the file says of itself: which model, in which vocabulary, searched how."""
-    model, prior = _loaded(job.checkpoint, job.actions)
+    model, prior = _loaded(job)
     name = job.checkpoint.resolve().name
     name = job.checkpoint.resolve().parent.name if name == "model" else name
     with (locate(job.checkpoint) / WEIGHTS_FILE).open("rb") as weights:
@@ -162,13 +165,13 @@ def annotation_spec(job: AnnotationJob, fps: float, provenance: bool = False) ->
 
 
 @lru_cache(maxsize=1)
-def _loaded(checkpoint: Path, actions: Path | None) -> tuple[WorldModel, ActionPrior]:
-    model = WorldModel.from_pretrained(checkpoint)
-    if actions is not None:
-        return model, training_prior(actions, model.encoding)
-    data = read_config(checkpoint)["provenance"].get("data", {})
+def _loaded(job: AnnotationJob) -> tuple[WorldModel, ActionPrior]:
+    model = WorldModel.from_pretrained(job.checkpoint, chosen_device(job.device))
+    if job.actions is not None:
+        return model, training_prior(job.actions, model.encoding)
+    data = read_config(job.checkpoint)["provenance"].get("data", {})
     effective = data.get("attributes", {}).get("effective")
-    return model, made_prior(model.encoding, model.action_scale.numpy(), effective)
+    return model, made_prior(model.encoding, model.action_scale.cpu().numpy(), effective)
 
 
 def _owamcap(task: VideoTask) -> OwamcapWriter:

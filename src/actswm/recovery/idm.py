@@ -58,15 +58,15 @@ class InverseDynamics(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Frames (B, 2, h, w, 3) uint8 -> (B, A): logits of binary controls, scaled continuous ones."""
-        planes = pixels.permute(0, 1, 4, 2, 3).flatten(1, 2)
+        planes = pixels.to(self.scale.device).permute(0, 1, 4, 2, 3).flatten(1, 2)
         return self.out(self.encoder(planes.float() / 127.5 - 1))
 
     @torch.no_grad()
     def actions(self, pixels: Tensor) -> Tensor:
-        """Step vectors (B, A): probabilities of binary controls, sums of continuous ones."""
+        """Step vectors (B, A), on the CPU: probabilities of binary controls, sums of continuous ones."""
         out = self(pixels)
         binary = torch.from_numpy(self.encoding.vocabulary.binary)
-        return torch.where(binary, out.sigmoid(), out * self.scale)
+        return torch.where(binary, out.sigmoid().cpu(), (out * self.scale).cpu())
 
     def predict(self, sample: WindowSample) -> NDArray[np.float32]:
         """The actions (N, K, A) of sampled windows."""
@@ -85,7 +85,7 @@ class InverseDynamics(nn.Module):
         return torch.stack(windows).numpy()
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:
-        weights = save({name: part.contiguous() for name, part in self.state_dict().items()})
+        weights = save({name: part.cpu().contiguous() for name, part in self.state_dict().items()})
         write_whole(folder / WEIGHTS_FILE, weights)
         content = {"config": asdict(self.config), "provenance": dict(provenance)}
         write_whole(folder / CONFIG_FILE, json.dumps(content, indent=2) + "\n")

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..errors import UserError
+from ..model.device import chosen_device
 from .idm import IdmConfig, InverseDynamics
 from .metrics import Scores, score
 from .prior import training_prior
@@ -38,6 +39,7 @@ def train_idm(
     config: IdmConfig,
     training: IdmTraining,
     progress: Callable[[int, float], None] = lambda step, loss: None,
+    device: str = "cpu",
 ) -> tuple[InverseDynamics, Scores]:
     """The trained model and its scores on pairs of the validation split; `progress` hears step and loss."""
     encoding = config.encoding
@@ -48,9 +50,10 @@ def train_idm(
             starts_in(file, shape, part) for part in (split.train, split.validation)
         )
     torch.manual_seed(training.seed)
-    model = InverseDynamics(config).train()
-    binary = torch.from_numpy(encoding.vocabulary.binary)
-    spread = torch.from_numpy(training_prior(data, encoding).std)
+    where = chosen_device(device)
+    model = InverseDynamics(config).train().to(where)
+    binary = torch.from_numpy(encoding.vocabulary.binary).to(where)
+    spread = torch.from_numpy(training_prior(data, encoding).std).to(where)
     model.scale.copy_(torch.where(binary | (spread == 0), 1.0, spread))
     pairs = WindowDataset(data, encoding, 2, train_starts, config.image_size)
     loader = window_loader(pairs, StepSampler(len(pairs), training.batch, training.steps, training.seed))
@@ -59,7 +62,7 @@ def train_idm(
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, training.learning_rate, training.steps)
     for step, (pixels, actions) in enumerate(loader, 1):
-        out, true = model(pixels), actions[:, -1]
+        out, true = model(pixels), actions[:, -1].to(where)
         wrong_keys = F.binary_cross_entropy_with_logits(out, (true > 0.5).float(), reduction="none")
         wrong_camera = (out - true / model.scale).square()
         loss = torch.where(binary, wrong_keys, wrong_camera).mean()

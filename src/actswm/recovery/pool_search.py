@@ -44,7 +44,7 @@ class PoolSearch:
                 for part in candidates.split(_BATCH)
             ]
         )
-        costs = (latents - targets).square().sum((-1, -2))
+        costs = (latents - targets).square().sum((-1, -2)).cpu()
         best = int(costs.argmin())
         return Found(candidates[best, None], latents[best], costs[best, None], float(costs.mean()))
 

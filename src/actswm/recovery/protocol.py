@@ -163,4 +163,4 @@ def _recover_window(
 def final_costs(model: WorldModel, context: Context, vectors: Tensor, target: Tensor) -> Tensor:
     """J_local (S,): squared distance of the last latent of S whole sequences (S, K, A) to the target (D,)."""
     latents = model.rollout(context, step_actions(vectors, model.encoding)[None])[0, :, -1]
-    return (latents - target).square().sum(-1)
+    return (latents - target).square().sum(-1).cpu()

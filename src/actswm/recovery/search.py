@@ -2,6 +2,8 @@
 
 All candidates of a search share their whole past, which is prepared once and serves every iteration; each
 candidate costs one new token a step. `window` steps may be searched jointly: Algorithm 1 is `window` = 1.
+
+Actions are searched on the CPU, whose random numbers are everywhere the same; latents are on the model's device.
 """
 
 from __future__ import annotations
@@ -119,13 +121,13 @@ class StepwiseSearch:
         for iteration in range(settings.iterations):
             from_pool = int(settings.pool_share * settings.candidates) if iteration == 0 else 0
             candidates = self._draw(mu, sigma.clamp_min(settings.sigma_floor), from_pool)
-            costs = (predict(candidates) - targets).square().sum((-1, -2))
+            costs = (predict(candidates) - targets).square().sum((-1, -2)).cpu()
             if iteration == 0:
                 pool_cost = float((costs[:from_pool] if from_pool else costs).mean()) / steps
             elites = candidates[costs.topk(settings.elites, largest=False).indices]
             mu, sigma = elites.mean(0), elites.std(0, correction=0)
         latents = predict(mu[None])[0]
-        return Found(mu, latents, (latents - targets).square().sum(-1), pool_cost)
+        return Found(mu, latents, (latents - targets).square().sum(-1).cpu(), pool_cost)
 
     def _draw(self, mu: Tensor, sigma: Tensor, from_pool: int) -> Tensor:
         """Candidates (N, W, A): first those of the pool, then Gaussian ones."""

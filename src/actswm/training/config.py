@@ -58,6 +58,9 @@ class TrainingConfig:
     threads: int = 0
     """CPU threads; 0 leaves torch's choice."""
     devices: int = 1
+    """Processes on each machine: one for each GPU."""
+    nodes: int = 1
+    """Machines, on each of which torchrun or SLURM starts the same command."""
     checkpoint_minutes: float = 5.0
     checkpoint_steps: int = 0
     """Also every so many steps, if not 0."""
@@ -71,6 +74,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.optimizer not in ("adamw", "muon"):
             raise UserError(f"unknown training.optimizer {self.optimizer!r}; use adamw or muon")
+        if self.devices < 1 or self.nodes < 1:
+            raise UserError(f"training.devices and training.nodes are at least 1, not {self.devices} and {self.nodes}")
 
 
 @dataclass

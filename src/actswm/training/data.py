@@ -64,7 +64,8 @@ class WindowData(L.LightningDataModule):
     def train_dataloader(self) -> DataLoader:
         training = self.config.training
         sampler = self._batches(self.training, training.steps, training.seed, self.start)
-        return window_loader(self.training, sampler, training.workers)
+        device = self.trainer.strategy.root_device if self.trainer else torch.device("cpu")
+        return window_loader(self.training, sampler, training.workers, pin=device.type == "cuda")
 
     def validation_loader(self) -> DataLoader:
         training = self.config.training

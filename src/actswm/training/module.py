@@ -32,7 +32,7 @@ class TrainingModule(L.LightningModule):
         pixels, actions, rows = batch
         if self.config.training.mask != "none":
             pixels, half = pixels.clone(), len(pixels) // 2  # neighbours stay alike
-            painted = apply_mask(self.config.training.mask, pixels[:half].numpy(force=True))
+            painted = apply_mask(self.config.training.mask, pixels[:half].cpu().numpy())
             pixels[:half] = torch.from_numpy(painted).to(pixels.device)
             rows = torch.cat([-1 - rows[:half], rows[half:]])  # painted they are other frames
         generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
@@ -79,7 +79,7 @@ def latent_health(latents: Tensor) -> dict[str, float]:
     """
     rows = latents.flatten(0, 1).float()
     centred = rows - rows.mean(0)
-    spectrum = torch.linalg.eigvalsh(centred.T @ centred / len(rows)).clamp_min(0)
+    spectrum = torch.linalg.eigvalsh((centred.T @ centred / len(rows)).cpu()).clamp_min(0)
     shares = spectrum / spectrum.sum().clamp_min(1e-12)
     entropy = -(shares * shares.clamp_min(1e-12).log()).sum()
     return {"latent_std": float(centred.std(0).mean()), "latent_rank": float(entropy.exp())}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -15,16 +14,20 @@ import lightning as L
 import torch
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
+from lightning.pytorch.plugins import MixedPrecision
+from lightning.pytorch.strategies import SingleDeviceStrategy, Strategy
 
 from ..atomic import write_whole
 from ..errors import UserError
 from ..model import WorldModel
+from ..model.device import chosen_device
 from ..model.pretrained import require_finite
 from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .interruption import Interruption
+from .launch import is_first_process, peer_is_gone
 from .metrics_log import metrics_log
 from .module import TrainingModule
 from .provenance import provenance
@@ -52,11 +55,13 @@ def train(
     folder: Path,
     *,
     resume: bool = False,
+    device: str = "auto",
     probes: Iterable[Probe] = (),
     callbacks: Iterable[L.Callback] = (),
     command: str = "",
 ) -> TrainingResult:
     """Train into `folder`, or go on where a run of the same configuration stopped."""
+    where = chosen_device(device)
     checkpoint = _resume_point(config, folder, resume)
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     warnings.filterwarnings(
@@ -85,13 +90,14 @@ def train(
     validation = Validation(windows, config.training.validate_every, probes)
     trainer = L.Trainer(
         default_root_dir=folder,
-        accelerator="auto",
+        accelerator=where.type,
         devices=config.training.devices,
-        strategy=_strategy(config),
+        num_nodes=config.training.nodes,
+        strategy=_strategy(config, where),
         use_distributed_sampler=False,
         max_steps=config.training.steps,
         max_epochs=-1,
-        precision=_precision(config.training.precision),  # type: ignore[arg-type]
+        **_precision(config.training.precision, where),
         gradient_clip_val=config.training.clip,
         logger=_loggers(config, folder, start),
         log_every_n_steps=config.training.log_every,
@@ -102,7 +108,8 @@ def train(
         callbacks=[clock, validation, *callbacks],
     )
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / CONFIG_FILE, config_to_yaml(config))
+    if trainer.is_global_zero:
+        write_whole(folder / CONFIG_FILE, config_to_yaml(config))
     revision = commit()
     if start < config.training.steps:
         try:
@@ -110,6 +117,10 @@ def train(
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
+        except RuntimeError as error:
+            if not peer_is_gone(error):
+                raise
+            raise UserError(f"{folder}: another process of this run is gone; start all again, with --resume") from None
     else:
         assert saved is not None
         clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))
@@ -143,8 +154,7 @@ def _start_from(model: WorldModel, source: str) -> None:
 def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     """Refuse to overwrite; return the checkpoint to resume from, if any."""
     saved = folder / CONFIG_FILE
-    launched_by_rank_zero = "LOCAL_RANK" in os.environ
-    if saved.exists() and not launched_by_rank_zero:
+    if saved.exists() and is_first_process():  # the others may find what it has just written
         if not resume:
             raise UserError(f"{folder}: holds a run already; add --resume to go on, or choose another --out")
         if _saved_config(saved) != config:
@@ -153,9 +163,9 @@ def _resume_point(config: Config, folder: Path, resume: bool) -> Path | None:
     return checkpoint if checkpoint.exists() else None
 
 
-def _strategy(config: Config) -> str:
-    if config.training.devices == 1:
-        return "auto"
+def _strategy(config: Config, device: torch.device) -> str | Strategy:
+    if config.training.devices * config.training.nodes == 1:
+        return SingleDeviceStrategy(device)
     return "ddp" if config.objective.fixed_from >= 1 else "ddp_find_unused_parameters_true"
 
 
@@ -174,12 +184,15 @@ def _require_this_model(module: TrainingModule, saved: dict[str, Any], path: Pat
         raise UserError(f"{path}: is of another model; resume with the same preset and overrides") from None
 
 
-def _precision(name: str) -> str:
-    if name != "auto":
-        return name
-    if torch.cuda.is_available():
-        return "16-mixed"
-    return "bf16-mixed" if _cpu_has_bf16_units() else "32-true"
+def _precision(name: str, device: torch.device) -> dict[str, Any]:
+    """What to tell Lightning's trainer."""
+    if name == "auto" and device.type == "cuda":
+        name = "16-mixed"
+    elif name == "auto":
+        name = "bf16-mixed" if device.type == "cpu" and _cpu_has_bf16_units() else "32-true"
+    if name in ("16-mixed", "bf16-mixed"):  # by name it would turn fp16 on a CPU into bf16
+        return {"plugins": [MixedPrecision(name, device.type)]}  # type: ignore[arg-type]
+    return {"precision": name}
 
 
 def _cpu_has_bf16_units() -> bool:

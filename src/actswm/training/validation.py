@@ -45,12 +45,12 @@ class Validation(L.Callback):
             totals: dict[str, float] = {}
             batches = 0
             for batch in self.windows.validation_loader():
-                batch = tuple(tensor.to(module.device) for tensor in batch)
                 losses = module.losses(batch, step)
                 for name, value in {"loss": losses.total, **losses.terms}.items():
                     totals[name] = totals.get(name, 0.0) + float(value)
                 batches += 1
-            share = torch.tensor(list(totals.values())) / max(1, batches)  # of this rank's part of each batch
+            # of this rank's part of each batch; on the device, since NCCL adds up nothing else
+            share = torch.tensor(list(totals.values()), device=model.device) / max(1, batches)
             figures = dict(zip(totals, mean_over_ranks(share).tolist()))
             for probe in self.probes:
                 figures.update(probe(model))
