@@ -54,7 +54,8 @@ def look(
 ) -> Look:
     """Pictures are compared small; every 1 / `sample_hz` seconds one goes into the zip file `samples`."""
     finder, shrink = CutFinder(rules), Shrinker(timeline)
-    pts, change, moving, hash_frames, hashes = ([] for _ in range(5))
+    pts, change, hash_frames, hashes = ([] for _ in range(4))
+    moving: list[float] = []
     tick = float(timeline.tick)
     sample_due = hash_due = -1.0
     last: NDArray[Any] | None = None

@@ -50,7 +50,7 @@ class FilterRules:
     pack: str | None = None
     """Template pack: a name of ours or a folder made by `actswm hud learn`."""
     need: float = 0.34
-    """positive: share of the pack's elements of play that must be seen."""
+    """positive: share of what the pack's elements of play draw that must be seen."""
 
 
 @dataclass(frozen=True)
