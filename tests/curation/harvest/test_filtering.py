@@ -25,6 +25,7 @@ from actswm.curation.harvest.review_server import ReviewServer
 from actswm.curation.harvest.reviews import Review, add_reviews, score_filter
 from actswm.curation.harvest.settings import FilterRules, names, settings_of
 from actswm.curation.harvest.states import PositiveReader, reader_of
+from actswm.curation.harvest.summary import hours_by_stage
 from actswm.curation.harvest.timeline import Timeline
 from actswm.curation.harvest.verdicts import judge
 from actswm.errors import UserError
@@ -303,3 +304,9 @@ def _folder(root: Path):
     from actswm.curation.harvest.records import Folder
 
     return Folder(root)
+
+
+def test_hours_are_told_for_files_whose_length_no_site_told(harvested):
+    discover, download, normalise, *_ = hours_by_stage(_folder(harvested / "clips"))
+    assert normalise.hours_out > 0
+    assert discover.hours_in == download.hours_out == pytest.approx(normalise.hours_out)
