@@ -7,8 +7,12 @@ import pytest
 
 from actswm.bench.harvest import bench_harvest
 from actswm.bench.streams.measure import measure
+from actswm.bench.streams.reuploads import Reuploads, measure_reuploads
 from actswm.bench.streams.stream import Truth
 from actswm.curation.harvest.records import Folder
+from actswm.curation.harvest.settings import settings_of
+
+from ..curation.harvest.made_streams import PLAIN, write_video
 
 
 def test_every_figure_is_there() -> None:
@@ -34,3 +38,14 @@ def test_what_is_measured(tmp_path) -> None:
     figures = measure(tmp_path, [("v", truth)])
     assert (figures.cut_recall, figures.false_cuts) == (0.5, 1)
     assert figures.precision == pytest.approx(5 / 6) and figures.recall == pytest.approx(5 / 6)
+
+
+def test_re_uploads_are_known_and_originals_are_not_taken_for_them(tmp_path) -> None:
+    streams = tmp_path / "streams"
+    streams.mkdir()
+    (tmp_path / "plain.yaml").write_text(PLAIN)
+    for number in range(2):
+        write_video(streams / f"{number}.mp4", 180, first_scene=10 * number)
+    settings = settings_of(str(tmp_path / "plain.yaml"))
+    result = measure_reuploads(tmp_path / "work", streams, tmp_path / "copies", settings)
+    assert result == Reuploads(clips=4, found=4, originals=4, wrong=0)

@@ -14,7 +14,9 @@ from .printing import say
 def bench_harvest(
     seconds: float = typer.Option(20.0, min=4.0, help="Length of the 720p stream for the throughput."),
     rounds: int = typer.Option(3, min=1, help="Transcoding and harvests take turns this many times."),
-    seeds: list[int] = typer.Option([], help="Also measure cuts and kept footage on streams of these seeds."),
+    seeds: list[int] = typer.Option(
+        [], help="Measure cuts, kept footage and duplicates on streams of these seeds."
+    ),
     games: list[str] = typer.Option(
         ["minetest", "openarena", "freedoom"], help="--seeds: games whose streams are made."
     ),
@@ -29,7 +31,7 @@ def bench_harvest(
     import tempfile
 
     from ..bench.harvest import bench_harvest as run
-    from ..bench.streams.accuracy import measure_domain
+    from ..bench.streams.accuracy import measure_domain, measure_duplicates
     from ..origin import this_command
 
     def tell(what: str) -> None:
@@ -38,14 +40,21 @@ def bench_harvest(
     figures: dict[str, object] = {"origin": asdict(this_command())}
     if seeds:
         with tempfile.TemporaryDirectory() as temporary:
+            folder = work or Path(temporary)
             for game in games:
-                found = measure_domain(game, seeds, take, work or Path(temporary), tell)
+                found = measure_domain(game, seeds, take, folder, tell)
                 say(
                     f"{game}: cut_recall {found.cut_recall:.3f} of {found.cuts}, false_cuts_per_hour "
                     f"{found.false_cuts_per_hour:.1f}, precision {found.precision:.3f}, recall {found.recall:.3f}, "
                     f"kept {found.kept_share:.2f} of {found.hours * 60:.1f} minutes"
                 )
-                figures[game] = asdict(found)
+                tell(f"{game}: harvesting its streams again, as re-uploads")
+                again = measure_duplicates(game, folder)
+                say(
+                    f"{game}: duplicates_found {again.found} of {again.clips}, originals taken for duplicates "
+                    f"{again.wrong} of {again.originals}"
+                )
+                figures[game] = {**asdict(found), "reuploads": asdict(again)}
     else:
         result = run(seconds, rounds, progress=tell)
         for kind in ("negative", "positive"):

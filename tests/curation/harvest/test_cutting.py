@@ -67,6 +67,38 @@ def test_a_fade_through_black_is_one_joint():
     assert cuts and all(30 <= cut <= 62 for cut in cuts)
 
 
+def test_a_cut_behind_a_still_screen_is_found():
+    """The death screen came shortly before in pictures that change, and nothing moved since."""
+    left, dead, right = world(8), world(9), world(10)
+    frames = (
+        [view(left, 2 * i) for i in range(30)]
+        + [view(dead, 0)] * 40
+        + [view(right, 9 * i) for i in range(30)]
+    )
+    assert found(frames) == [30, 70]
+
+
+def test_a_shot_that_lights_up_a_turn_is_no_cut():
+    """The picture is shifted by a quarter, and lit in places: neither it nor its light comes back."""
+    panorama = cv2.GaussianBlur(world(11), (0, 0), 2) // 4
+    y, x = np.mgrid[:90, :160]
+    light = (80 * (1 + np.sin(x / 25) * np.cos(y / 25)))[..., None]
+    frames = [view(panorama, i) for i in range(30)]
+    frames += [(view(panorama, 70 + 3 * i) + light).clip(0, 255).astype(np.uint8) for i in range(30)]
+    assert found(frames) == []
+
+
+def test_a_jump_of_the_horizon_under_an_empty_sky_is_no_cut():
+    ground = world(12)
+
+    def under(sky: int, x: int) -> np.ndarray:
+        picture = np.full((90, 160, 3), 200, np.uint8)
+        picture[sky:] = view(ground, x)[sky:]
+        return picture
+
+    assert found([under(60, i) for i in range(30)] + [under(76, 300 + i) for i in range(30)]) == []
+
+
 def test_pictures_that_are_shown_twice_make_no_cuts():
     """30 pictures a second in a video of 60."""
     panorama = world(7)

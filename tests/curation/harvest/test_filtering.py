@@ -25,6 +25,7 @@ from actswm.curation.harvest.review_server import ReviewServer
 from actswm.curation.harvest.reviews import Review, add_reviews, score_filter
 from actswm.curation.harvest.settings import FilterRules, names, settings_of
 from actswm.curation.harvest.states import PositiveReader, reader_of
+from actswm.curation.harvest.summary import hours_by_stage
 from actswm.curation.harvest.timeline import Timeline
 from actswm.curation.harvest.verdicts import judge
 from actswm.errors import UserError
@@ -200,6 +201,27 @@ def test_a_menu_costs_the_menu_and_not_the_play_around_it():
     ]  # fmt: skip
 
 
+def test_a_rest_is_cut_out_where_it_begins_and_ends():
+    """Frames 43 to 68, at ten a second; half a second without motion later on is part of playing."""
+    seen, timeline = made_look(120, 10)
+    seen.moving[43:69] = seen.moving[90:95] = 0.02
+    clips = judge(seen, timeline, [(10 * i, "play") for i in range(12)], settings_of("gta5"))
+    assert [(clip.first, clip.end, clip.verdict) for clip in clips] == [
+        (0, 43, "kept"), (43, 69, "static"), (69, 120, "kept"),
+    ]  # fmt: skip
+
+
+def test_a_large_element_outweighs_digits_that_change(pack):
+    """Of the status bar one part is left, the other shows something else: that is more than a third of its pixels."""
+    made = load_pack(str(pack))
+    left = [element for element in made.elements if element.state == "play" and element.box[0] < 300]
+    size = sum(int((element.mask > 127).sum()) for element in left)
+    whole = sum(int((element.mask > 127).sum()) for element in made.elements if element.state == "play")
+    shown = screen(500, hud=True)
+    shown[300:, 460:] = screen(501, hud=False)[300:, 460:]
+    assert PackMatcher(made).shares(shown)["play"] == pytest.approx(size / whole)
+
+
 def signature(key: int, frames: list[np.ndarray], start: float) -> Signature:
     times = start + np.arange(len(frames)) / 4
     return Signature(("v", key), times, np.array([picture_hash(frame) for frame in frames], np.uint64))
@@ -282,3 +304,9 @@ def _folder(root: Path):
     from actswm.curation.harvest.records import Folder
 
     return Folder(root)
+
+
+def test_hours_are_told_for_files_whose_length_no_site_told(harvested):
+    discover, download, normalise, *_ = hours_by_stage(_folder(harvested / "clips"))
+    assert normalise.hours_out > 0
+    assert discover.hours_in == download.hours_out == pytest.approx(normalise.hours_out)

@@ -16,6 +16,7 @@ from .freedoom_takes import freedoom_take
 from .measure import Figures, measure
 from .minetest_takes import minetest_takes
 from .openarena_takes import openarena_takes
+from .reuploads import Reuploads, measure_reuploads
 from .stream import Style, make_stream
 from .takes import Take
 
@@ -66,7 +67,7 @@ def measure_domain(
     progress: Callable[[str], None] = lambda what: None,
 ) -> Figures:
     """One stream a seed, in the next style; its domain's own settings judge it."""
-    takes, streams, work = folder / "takes", folder / f"{game}-streams", folder / f"{game}-harvest"
+    takes, (streams, work, _) = folder / "takes", _folders(game, folder)
     for path in (takes, streams):
         path.mkdir(parents=True, exist_ok=True)
     truths = {}
@@ -87,3 +88,13 @@ def measure_domain(
     if harvest.outcome.failures:
         raise RuntimeError(f"a made stream failed: {harvest.outcome.failures[0]}")
     return measure(work, [(video.id, truths[Path(video.path).name]) for video in videos])
+
+
+def measure_duplicates(game: str, folder: Path) -> Reuploads:
+    """After `measure_domain`: its streams come a second time, as re-uploads."""
+    streams, work, copies = _folders(game, folder)
+    return measure_reuploads(work, streams, copies, settings_of(game))
+
+
+def _folders(game: str, folder: Path) -> tuple[Path, Path, Path]:
+    return folder / f"{game}-streams", folder / f"{game}-harvest", folder / f"{game}-copies"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from ...games.minetest import client as minetest
@@ -39,6 +40,34 @@ def minetest_takes(folder: Path, seed: int, seconds: float, takes: int = 3) -> l
         finally:
             game.close()
     return made
+
+
+def minetest_screens(folder: Path, seeds: Sequence[int], places: int = 6) -> None:
+    """Pictures to learn a pack from, in folders by state: play, the inventory and the pause menu, in many places."""
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 21])
+        with _with_hud():
+            game = MinetestGame(("terrain", "arena")[seed % 2], seed=seed, size=SIZE)
+            try:
+                for place in range(places):
+                    game.reset(seed=seed * 100 + place)
+                    client = _client(game)
+                    for step, action in enumerate(wander(rng, 3 * FPS, FPS)):
+                        game.step(action)
+                        if step % 10 == 0:
+                            _save(client, folder / "play" / f"{seed}-{place}-{step}.png")
+                    client.step(game._hands.release(), (0, 0))
+                    for name, key in (("inventory", _INVENTORY), ("pause", _ESCAPE)):
+                        _press(client, key)
+                        _save(client, folder / f"menu-{name}" / f"{seed}-{place}.png")
+                        _press(client, _ESCAPE)
+            finally:
+                game.close()
+
+
+def _save(client: Client, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cv2.imwrite(str(path), client.frame()[..., ::-1])
 
 
 def _client(game: MinetestGame) -> Client:

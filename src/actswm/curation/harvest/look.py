@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from ...atomic import write_whole, written_whole
 from ...formats.video import decode
 from .hashes import picture_hash
-from .scenes import HEIGHT, WIDTH, CutFinder
+from .scenes import HEIGHT, WIDTH, CutFinder, changed
 from .settings import CutRules
 from .timeline import Timeline
 
 SAMPLE_HEIGHT = 360
 _HASH_HZ = 4.0
-_TILES = (16, 9)
-_TILE_MOVES = 2.5
-"""Mean change of a tile's luminance that counts as movement; coding noise stays below."""
+_MOTION_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Look:
     change: NDArray[np.float32]
     """Mean change of the luminance since the frame before."""
     moving: NDArray[np.float32]
-    """Share of tiles that changed since about a quarter of a second before."""
+    """Share of the picture that changes within the quarter of a second to which the frame belongs."""
     cuts: NDArray[np.int64]
     hash_frames: NDArray[np.int64]
     hashes: NDArray[np.uint64]
@@ -56,7 +54,8 @@ def look(
 ) -> Look:
     """Pictures are compared small; every 1 / `sample_hz` seconds one goes into the zip file `samples`."""
     finder, shrink = CutFinder(rules), Shrinker(timeline)
-    pts, change, moving, hash_frames, hashes = ([] for _ in range(5))
+    pts, change, hash_frames, hashes = ([] for _ in range(4))
+    moving: list[float] = []
     tick = float(timeline.tick)
     sample_due = hash_due = -1.0
     last: NDArray[Any] | None = None
@@ -72,10 +71,11 @@ def look(
             luma = cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
             finder.feed(index, bgr, luma)
             change.append(0.0 if last is None else float(np.mean(cv2.absdiff(luma, last))))
-            if reference is None or now - reference_s >= 0.25:
-                share = 1.0 if reference is None else _moving(luma, reference)
+            if reference is None:
                 reference, reference_s = luma, now
-            moving.append(share)
+            elif now - reference_s >= _MOTION_S:
+                moving += [changed(reference, luma)] * (index - len(moving))
+                reference, reference_s = luma, now
             pts.append(frame.picture.pts)
             last = luma
             if now >= hash_due:
@@ -87,6 +87,7 @@ def look(
                 _store(archive, index, shrink.sample(frame.picture))
             if index % 100 == 0:
                 progress(now)
+    moving += [moving[-1] if moving else 1.0] * (len(pts) - len(moving))
     cuts = set(finder.finish())
     times = np.maximum.accumulate(np.array(pts, np.int64))  # a clock that jumps back stands still meanwhile
     cuts |= {int(i) + 1 for i in np.flatnonzero(np.diff(times) * tick > rules.hole)}
@@ -139,11 +140,6 @@ class Shrinker:
         y, x = round(top * scale_y), round(left * scale_x)
         y, x = min(y, scaled.shape[0] - height), min(x, scaled.shape[1] - width)
         return np.ascontiguousarray(scaled[y : y + height, x : x + width])
-
-
-def _moving(luma: NDArray[Any], last: NDArray[Any]) -> float:
-    tiles = cv2.resize(cv2.absdiff(luma, last), _TILES, interpolation=cv2.INTER_AREA)
-    return float(np.mean(tiles > _TILE_MOVES))
 
 
 def _store(archive: zipfile.ZipFile, index: int, bgr: NDArray[Any]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -54,7 +55,7 @@ class Pack:
     match: float = 0.7
     """Correlation from which on an element is seen."""
     enough: float = 0.5
-    """Share of a bad state's elements that tells it."""
+    """Share of what a bad state draws that tells it."""
     digest: str = ""
 
     def states(self) -> list[str]:
@@ -90,7 +91,7 @@ class PackMatcher:
         self._scaled: dict[float, list[tuple[Element, NDArray[Any], NDArray[Any]]]] = {}
 
     def shares(self, luma: NDArray[Any]) -> dict[str, float]:
-        """Of each state's elements, the share that is seen in a picture 360 pixels high."""
+        """Of what each state draws, the share of pixels whose elements are seen in a picture 360 pixels high."""
         if self._scale is not None:
             found, _ = self._at(luma, self._scale)
             if max(found.values()) >= self.pack.enough:
@@ -104,12 +105,14 @@ class PackMatcher:
 
     def _at(self, luma: NDArray[Any], scale: float) -> tuple[dict[str, float], float]:
         """Shares by state, and how well all elements fit on average."""
-        seen: dict[str, list[bool]] = {}
+        drawn, seen = Counter[str](), Counter[str]()
         fits = []
         for element, picture, mask in self._elements(scale):
             fits.append(correlation(luma, picture, mask, element.place(scale, luma.shape[1])))
-            seen.setdefault(element.state, []).append(fits[-1] >= self.pack.match)
-        return {state: float(np.mean(some)) for state, some in seen.items()}, float(np.mean(fits))
+            size = int(np.count_nonzero(element.mask > 127))  # chance finds small ones more easily
+            drawn[element.state] += size
+            seen[element.state] += size * (fits[-1] >= self.pack.match)
+        return {state: seen[state] / size for state, size in drawn.items()}, float(np.mean(fits))
 
     def _elements(self, scale: float) -> list[tuple[Element, NDArray[Any], NDArray[Any]]]:
         if scale not in self._scaled:

@@ -16,16 +16,26 @@ from .settings import CutRules
 HEIGHT, WIDTH = 90, 160
 """Size at which pictures are compared."""
 _STILL = 0.35
-"""Mean change below which a frame repeats the one before: 30 pictures a second in a video of 60, or a still menu."""
+"""Mean change below which a frame repeats the one before."""
+_REPEATS = 4
+"""So many repeats are left out, as 12 pictures a second in a video of 60 have; after more of them the scene rests."""
 _PATCH = (26, 40)
 _ROWS = (8, 34)
 _COLUMNS = (6, 42, 78, 114)
-_FLAT = 6.0
+_AROUND = (15, 15)
+_NOISE = 6.0
+"""Contrast, in grey levels, of which nothing is made."""
+_FLAT = 0.15
 """A patch with a smaller standard deviation can be found anywhere."""
 _APART = 14
 """Patches that moved together end up within so many pixels of each other's shift."""
 _AGREE = 3
 _BACK = 0.35
+_MOST = 0.5
+"""A cut changes more of the picture; the sky stays where a horizon jumps."""
+_TILES = (16, 9)
+_TILE_CHANGES = 2.5
+"""Mean change of a tile's luminance; coding noise stays below."""
 _AFTER = 6
 """Frames after a change in which the picture from before may come back, as after a flash."""
 
@@ -56,11 +66,14 @@ class CutFinder:
         self._recent: deque[tuple[int, NDArray[Any]]] = deque(maxlen=2 * rules.window + _AFTER + 3)
         self._open: list[int] = []
         self._last: NDArray[Any] | None = None
+        self._repeats = 0
         self._found: set[int] = set()
 
     def feed(self, index: int, bgr: NDArray[Any], luma: NDArray[Any]) -> None:
         self._found.update(cut.frame_num for cut in self._fades.process_frame(self._timecode(index), bgr))
-        if self._last is not None and float(np.mean(cv2.absdiff(luma, self._last))) < _STILL:
+        still = self._last is not None and float(np.mean(cv2.absdiff(luma, self._last))) < _STILL
+        self._repeats = self._repeats + 1 if still else 0
+        if 0 < self._repeats <= _REPEATS:
             return
         self._last = luma
         self._recent.append((index, luma))
@@ -84,9 +97,16 @@ class CutFinder:
             cut = self._open.pop(0)
             pictures = [picture for _, picture in self._recent]
             before, after = pictures[max(0, place - 1)], pictures[place : place + _AFTER + 1]
-            turned = any(moved(before, new) >= self._rules.turn for new in after[:2])
-            if not turned and not _comes_back(before, after):
+            if changed(before, after[0]) < _MOST or _comes_back(before, after):
+                continue
+            if not any(moved(before, new) >= self._rules.turn for new in after[:3]):
                 self._found.add(cut)
+
+
+def changed(old: NDArray[Any], new: NDArray[Any]) -> float:
+    """Share of a picture's tiles that show something else than before."""
+    tiles = cv2.resize(cv2.absdiff(old, new), _TILES, interpolation=cv2.INTER_AREA)
+    return float(np.mean(tiles > _TILE_CHANGES))
 
 
 def _comes_back(before: NDArray[Any], after: list[NDArray[Any]]) -> bool:
@@ -99,8 +119,10 @@ def moved(old: NDArray[Any], new: NDArray[Any]) -> float:
     """How well parts of a picture are found in another, all shifted alike: 1 for the same scene turned to.
 
     The median correlation of the largest group of patches that agree; 0 if fewer than three do. Patches lie above the
-    middle, where neither a HUD nor a weapon stands still while the world changes.
+    middle, where neither a HUD nor a weapon stands still while the world changes. They are compared by their local
+    contrast: a shot lights up a room while somebody turns in it.
     """
+    old, new = _contrast(old), _contrast(new)
     found = []
     for top in _ROWS:
         for left in _COLUMNS:
@@ -116,6 +138,14 @@ def moved(old: NDArray[Any], new: NDArray[Any]) -> float:
         if len(group) >= _AGREE:
             best_group = max(best_group, float(np.median(group)))
     return best_group
+
+
+def _contrast(luma: NDArray[Any]) -> NDArray[Any]:
+    """Each pixel against its surroundings: in units of their spread, light falls out."""
+    grey = luma.astype(np.float32)
+    mean = cv2.blur(grey, _AROUND)
+    spread = np.sqrt(np.maximum(cv2.blur(grey * grey, _AROUND) - mean * mean, 0))
+    return (grey - mean) / (spread + _NOISE)
 
 
 def pieces(first: int, end: int, seconds: float, longest: float) -> list[tuple[int, int]]:

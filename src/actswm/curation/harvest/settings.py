@@ -20,7 +20,7 @@ class CutRules:
     least_content: float = 12.0
     fade: float = 8.0
     """Mean brightness (0-255) below which a fade has reached black."""
-    turn: float = 0.62
+    turn: float = 0.45
     """A picture whose parts are found again, shifted alike, with this correlation, was turned to."""
     hole: float = 1.0
     """Seconds without a frame that end a scene."""
@@ -50,7 +50,7 @@ class FilterRules:
     pack: str | None = None
     """Template pack: a name of ours or a folder made by `actswm hud learn`."""
     need: float = 0.34
-    """positive: share of the pack's elements of play that must be seen."""
+    """positive: share of what the pack's elements of play draw that must be seen."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .timeline import Timeline, read_timeline
 from .trouble import Failure, Trouble, one_line
 from .verdicts import Clip, judge
 
-_VERSION = 1
+_VERSION = 2
 """Raised when the same settings begin to give other results."""
 
 

@@ -22,14 +22,17 @@ class StageRow:
 
 
 def hours_by_stage(folder: Folder) -> list[StageRow]:
-    """Of what the records say; `discover` counts the lengths that the sites told."""
+    """Of what the records say; lengths that no site told are known once a video is normalised."""
     videos = Harvest(folder.root, Plan.load(folder), Ways()).videos()
     ids = [video.id for video in videos]
-    told = sum(video.duration or 0.0 for video in videos) / 3600
+    lengths = {
+        video.id: (video.duration or (folder.record("normalise", video.id) or {}).get("seconds", 0.0)) / 3600
+        for video in videos
+    }
+    told = sum(lengths.values())
     rows = [StageRow("discover", len(videos), told, told, {})]
-    fetched = [record for record in (folder.record("download", id) for id in ids) if record]
-    here = sum(record["video"].get("duration") or 0 for record in fetched) / 3600
-    rows.append(StageRow("download", len(fetched), told, here, {}))
+    fetched = [id for id in ids if folder.record("download", id)]
+    rows.append(StageRow("download", len(fetched), told, sum(lengths[id] for id in fetched), {}))
     before = 0.0
     for stage in ("normalise", "cut"):
         records = [record for record in (folder.record(stage, id) for id in ids) if record]

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .look import Look
 from .packs import PLAY
@@ -16,8 +17,6 @@ from .settings import HarvestSettings
 from .timeline import Timeline
 
 STATIC = "static"
-_STATIC_RUN = 3.0
-"""Seconds; a shorter rest is part of playing."""
 
 
 @dataclass(frozen=True)
@@ -53,115 +52,102 @@ def judge(
     look: Look, timeline: Timeline, samples: list[tuple[int, str]], settings: HarvestSettings
 ) -> list[Clip]:
     """`samples` are (frame, state) in order."""
-    count = len(look.pts)
-    labelled = [(frame, _with_rest(look, timeline, frame, state, settings)) for frame, state in samples]
-    clips: list[Clip] = []
-    for first, end in zip([0, *look.cuts.tolist()], [*look.cuts.tolist(), count]):
-        inside = [sample for sample in labelled if first <= sample[0] < end]
-        parts = (
-            _parts(look, timeline, first, end, inside, settings) if settings.filter.split else [(first, end)]
+    footage, cuts = _Footage(look, timeline, samples, settings), look.cuts.tolist()
+    return [
+        footage.clip(a, b)
+        for first, end in zip([0, *cuts], [*cuts, len(look.pts)])
+        for start, stop in (footage.parts(first, end) if settings.filter.split else [(first, end)])
+        for a, b in pieces(start, stop, footage.seconds(start, stop), settings.cut.longest)
+    ]
+
+
+class _Footage:
+    """One video's frames, and what was seen in them."""
+
+    def __init__(
+        self, look: Look, timeline: Timeline, samples: list[tuple[int, str]], settings: HarvestSettings
+    ) -> None:
+        self._look, self._timeline, self._samples, self._settings = look, timeline, samples, settings
+        self._at_rest = self._rests()
+
+    def parts(self, first: int, end: int) -> list[tuple[int, int]]:
+        """A scene cut where its state changes, and where play comes to rest or goes on."""
+        found: list[tuple[int, int]] = []
+        for start, stop, plays in self._by_state(first, end):
+            turns = np.flatnonzero(np.diff(self._at_rest[start:stop])) + start + 1
+            found += itertools.pairwise([start, *(turns.tolist() if plays else ()), stop])
+        return found
+
+    def _by_state(self, first: int, end: int) -> list[tuple[int, int, bool]]:
+        """Stretches that show play or do not: between two samples, cut where the picture changed most."""
+        samples = [sample for sample in self._samples if first <= sample[0] < end]
+        plays = [state == PLAY for _, state in samples]
+        for index in range(1, len(plays) - 1):
+            if not plays[index - 1] and not plays[index + 1]:
+                plays[index] = False  # words that were missed once in the middle of a menu
+        edges = [first]
+        for ((left, _), (right, _)), (before, after) in zip(
+            itertools.pairwise(samples), itertools.pairwise(plays)
+        ):
+            if before != after:
+                edges.append(left + 1 + int(np.argmax(self._look.change[left + 1 : right + 1])))
+        begun = plays[0] if plays else True
+        return [
+            (start, stop, begun != bool(number % 2))
+            for number, (start, stop) in enumerate(itertools.pairwise([*edges, end]))
+        ]
+
+    def _rests(self) -> NDArray[np.bool_]:
+        """Frames of stretches, long enough for a clip, in which nothing moves; a shorter rest is part of playing."""
+        rules = self._settings.filter
+        at_rest = np.zeros(len(self._look.pts), bool)
+        if rules.most_static is None:
+            return at_rest
+        still = np.concatenate([[False], self._look.moving <= rules.still, [False]])
+        for start, stop in np.flatnonzero(np.diff(still)).reshape(-1, 2).tolist():
+            at_rest[start:stop] = self.seconds(start, stop) >= self._settings.cut.shortest
+        return at_rest
+
+    def seconds(self, first: int, end: int) -> float:
+        return float((self._end_pts(end) - int(self._look.pts[first])) * self._timeline.tick)
+
+    def _end_pts(self, end: int) -> int:
+        """Where frame `end - 1` is over: at the next frame, unless a hole or the end follows."""
+        pts, timeline = self._look.pts, self._timeline
+        usual = max(1, round(1 / timeline.fps / float(timeline.tick)))
+        if end >= len(pts):
+            return int(pts[-1]) + usual
+        before, after = int(pts[end - 1]), int(pts[end])
+        return before + usual if any(hole == (before, after) for hole in timeline.holes) else after
+
+    def clip(self, first: int, end: int) -> Clip:
+        inside = [state for frame, state in self._samples if first <= frame < end]
+        if not inside and self._samples:
+            middle = (first + end) // 2
+            inside = [min(self._samples, key=lambda sample: abs(sample[0] - middle))[1]]
+        counts = Counter(inside)
+        bad_states = [state for state in counts if state != PLAY]
+        bad = sum(counts[state] for state in bad_states) / max(1, len(inside))
+        static = float(np.mean(self._at_rest[first:end]))
+        rules, seconds = self._settings.filter, self.seconds(first, end)
+        verdict = "kept"
+        if seconds < self._settings.cut.shortest - 1e-6:
+            verdict = "short"
+        elif bad > rules.most_bad:
+            verdict = max(bad_states, key=lambda state: counts[state])
+        elif rules.most_static is not None and static > rules.most_static:
+            verdict = STATIC
+        start_pts, end_pts = int(self._look.pts[first]), self._end_pts(end)
+        offset, tick = self._timeline.first_pts, self._timeline.tick
+        return Clip(
+            first,
+            end,
+            start_pts,
+            end_pts,
+            round(float((start_pts - offset) * tick), 6),
+            round(float((end_pts - offset) * tick), 6),
+            verdict,
+            round(bad, 4),
+            round(static, 4),
+            dict(sorted(counts.items())),
         )
-        for start, stop in parts:
-            seconds = _seconds(look, timeline, start, stop)
-            for a, b in pieces(start, stop, seconds, settings.cut.longest):
-                clips.append(_clip(look, timeline, a, b, labelled, settings))
-    return clips
-
-
-def _with_rest(look: Look, timeline: Timeline, frame: int, state: str, settings: HarvestSettings) -> str:
-    """Play in which nothing moves for half a second on either side is static."""
-    if state != PLAY or settings.filter.most_static is None:
-        return state
-    reach = round(0.5 / float(timeline.tick))
-    low, high = np.searchsorted(look.pts, (look.pts[frame] - reach, look.pts[frame] + reach))
-    return STATIC if float(look.moving[low : max(high, low + 1)].max()) <= settings.filter.still else PLAY
-
-
-def _parts(
-    look: Look,
-    timeline: Timeline,
-    first: int,
-    end: int,
-    samples: list[tuple[int, str]],
-    settings: HarvestSettings,
-) -> list[tuple[int, int]]:
-    """A scene cut where its state changes: between two samples, at the frame at which the picture changed most."""
-    states = [state for _, state in samples]
-    for index in range(1, len(states) - 1):  # words that were missed once in the middle of a menu
-        if states[index] == PLAY and states[index - 1] == states[index + 1] != PLAY:
-            states[index] = states[index - 1]
-    runs: list[list[int]] = []
-    for index, state in enumerate(states):
-        if runs and states[runs[-1][0]] == state:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    long_rest = _STATIC_RUN * settings.filter.sample_hz
-    edges = [first]
-    before = None
-    for start, stop in runs:
-        state = states[start]
-        if state == STATIC and stop - start + 1 < long_rest:
-            state = PLAY
-        kind = "play" if state == PLAY else "static" if state == STATIC else "bad"
-        if before is not None and kind != before:
-            a, b = samples[start - 1][0], samples[start][0]
-            edges.append(a + 1 + int(np.argmax(look.change[a + 1 : b + 1])))
-        before = kind
-    edges.append(end)
-    return [(a, b) for a, b in itertools.pairwise(edges) if b > a]
-
-
-def _seconds(look: Look, timeline: Timeline, first: int, end: int) -> float:
-    return float((_end_pts(look, timeline, end) - int(look.pts[first])) * timeline.tick)
-
-
-def _end_pts(look: Look, timeline: Timeline, end: int) -> int:
-    """Where frame `end - 1` is over: at the next frame, unless a hole or the end follows."""
-    usual = max(1, round(1 / timeline.fps / float(timeline.tick)))
-    if end >= len(look.pts):
-        return int(look.pts[-1]) + usual
-    before, after = int(look.pts[end - 1]), int(look.pts[end])
-    return before + usual if any(hole == (before, after) for hole in timeline.holes) else after
-
-
-def _clip(
-    look: Look,
-    timeline: Timeline,
-    first: int,
-    end: int,
-    labelled: list[tuple[int, str]],
-    settings: HarvestSettings,
-) -> Clip:
-    inside = [state for frame, state in labelled if first <= frame < end]
-    if not inside and labelled:
-        inside = [min(labelled, key=lambda sample: abs(sample[0] - (first + end) // 2))[1]]
-    counts = Counter(inside)
-    total = max(1, len(inside))
-    rules = settings.filter
-    bad = sum(number for state, number in counts.items() if state not in (PLAY, STATIC)) / total
-    static = counts[STATIC] / total
-    start_pts, end_pts = int(look.pts[first]), _end_pts(look, timeline, end)
-    seconds = float((end_pts - start_pts) * timeline.tick)
-    verdict = "kept"
-    if seconds < settings.cut.shortest - 1e-6:
-        verdict = "short"
-    elif bad > rules.most_bad:
-        verdict = max(
-            (state for state in counts if state not in (PLAY, STATIC)), key=lambda state: counts[state]
-        )
-    elif rules.most_static is not None and static > rules.most_static:
-        verdict = STATIC
-    offset = timeline.first_pts
-    return Clip(
-        first,
-        end,
-        start_pts,
-        end_pts,
-        round(float((start_pts - offset) * timeline.tick), 6),
-        round(float((end_pts - offset) * timeline.tick), 6),
-        verdict,
-        round(bad, 4),
-        round(static, 4),
-        dict(sorted(counts.items())),
-    )
