@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,18 +35,16 @@ def fuzz(
     scratch: Path,
     cases: int,
     seed: int,
-    plan: Iterable[tuple[Kind, int]] | None = None,
-    show: Callable[[Case], None] = lambda case: None,
-) -> list[Case]:
+    plan: Iterable[tuple[Kind, int]],
+) -> Iterator[Case]:
     """At least `cases` cases (or all of `plan`); the same arguments make the same inputs."""
-    done: list[Case] = []
-    for kind, number in schedule() if plan is None else plan:
+    done = 0
+    for kind, number in plan:
         for case in mutated_input(server, sound, scratch, kind, number, seed):
-            done.append(case)
-            show(case)
-        if len(done) >= cases:
+            done += 1
+            yield case
+        if done >= cases:
             break
-    return done
 
 
 def mutated_input(

@@ -21,7 +21,7 @@ from ..errors import UserError
 from ..model import WorldModel
 from ..model.pretrained import require_finite
 from ..origin import commit
-from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
+from .checkpoints import LAST, ClockCheckpoint, damaged, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .interruption import Interruption
@@ -110,6 +110,11 @@ def train(
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
+        except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
+            # Lightning and the optimiser look at the state only when they use it, at the latest in the first step
+            if checkpoint is None or clock.has_stepped or isinstance(error, torch.OutOfMemoryError):
+                raise
+            raise damaged(checkpoint, error) from error
     else:
         assert saved is not None
         clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))
