@@ -19,12 +19,14 @@ import numpy as np
 
 from . import contents
 from .marked import MARK, orphans, shared_memory_of
-from .running import LONGEST, ROOT
+from .running import ROOT
 from .sound import RECORD, SEARCH
 from .verdict import markdown
 
-PATIENCE = 20.0
-"""Seconds in which what a killed command leaves running must have noticed."""
+LONGEST = 300.0
+"""Seconds after which a command hangs: they take some ten on a quiet machine, most of them to start."""
+PATIENCE = 60.0
+"""Seconds in which what a killed command leaves running must have noticed: one is enough on a quiet machine."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 

@@ -262,7 +262,7 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
             "extra columns": sorted(file.extra_columns),
         }
         forms = {
-            name: (str(column.dtype), column.shape[1:]) if column.maxshape[0] is None else "of a fixed length"
+            name: (column.dtype, column.shape[1:]) if column.maxshape[0] is None else "of a fixed length"
             for name, column in file.pixels.file.items()
         }
     wanted = {
@@ -278,8 +278,9 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
             raise UserError(
                 f"{path}: exists with {what} {found[what]}, but {value} is to be written; choose another file"
             )
-    for name, form in (_small_columns(spec) | {"pixels": ("uint8", (spec.height, spec.width, 3))}).items():
-        if forms[name] != form:
+    pixels = ("uint8", (spec.height, spec.width, 3))
+    for name, (dtype, shape) in (_small_columns(spec) | {"pixels": pixels}).items():
+        if forms[name] != (np.dtype(dtype), shape):
             raise UserError(
-                f"{path}: its {name!r} cannot be continued, it is {forms[name]}, not {form}; choose another file"
+                f"{path}: its {name!r} is {forms[name]}, not {dtype} {shape} to go on with; choose another file"
             )

@@ -90,6 +90,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         if not all(isinstance(saved[part], dict) for part in ("state_dict", "callbacks", "loops")):
             raise ValueError("it is not a training state")
+        if not all(isinstance(weight, torch.Tensor) for weight in saved["state_dict"].values()):
+            raise ValueError("its weights are no tensors")
         int(saved["global_step"])
     except Exception as error:  # damaged bytes make zipfile and torch raise anything
         raise damaged(path, error) from None
