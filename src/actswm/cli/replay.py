@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from ..atomic import write_whole
 from .arguments import EXECUTOR, Executor
 from .printing import say, text_console
 
@@ -31,6 +32,8 @@ FREEZE = typer.Option(False, "--freeze-time", help="Keep the time in which nobod
 MIN_SECONDS = typer.Option(1.0, min=0.0, help="Leave out shorter windows.")
 WORKERS = typer.Option(1, min=1, help="Windows that are rendered at the same time.")
 OWAMCAP = typer.Option(False, "--owamcap", help="Also write each clip as OWAMcap, for `actswm score`.")
+_MOST_ROUNDS = 10_000
+_LONGEST_SIDE = 8192
 DRY = typer.Option(False, "--dry-run", help="Only say what would be rendered.")
 
 
@@ -105,7 +108,7 @@ def windows(
     rules, chosen = _choose(replay, players, rounds, freeze_time, min_seconds)
     _show_windows(replay, chosen)
     if json_file:
-        json_file.write_text(json.dumps(manifest(replay, chosen, rules), indent=1))
+        write_whole(json_file, json.dumps(manifest(replay, chosen, rules), indent=1))
 
 
 @app.command()
@@ -188,7 +191,7 @@ def kit(
         out, replay, chosen, fps=fps, size=_size(size), capture=capture,  # type: ignore[arg-type]
         game_version=game_version, hlae_version=hlae_version,
     )  # fmt: skip
-    (out / "windows.json").write_text(json.dumps(manifest(replay, chosen, rules), indent=1))
+    write_whole(out / "windows.json", json.dumps(manifest(replay, chosen, rules), indent=1))
     _show_windows(replay, chosen)
     say(f"{path.parent}: carry it to the Windows machine and follow README.txt there")
 
@@ -219,10 +222,14 @@ def collect(
         stored = json.loads((folder / "kit.json").read_text())
         fields = ("slot", "player", "round", "start", "end", "part")
         chosen = [Window(**{name: one[name] for name in fields}) for one in stored["windows"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        demo, fps, capture = Path(stored["demo"]).name, float(stored["fps"]), str(stored["capture"])
+        numbers = [one for window in chosen for one in (window.slot, window.round, window.start, window.end)]
+        if not chosen or not 0 < fps < 1e4 or not all(type(one) is int and abs(one) < 2**31 for one in numbers):
+            raise ValueError("its windows or frame rate are no numbers")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder}: is not a kit ({error})") from None
-    replay = read_replay(folder / stored["demo"], damaged=True)
-    settings = ExportSettings(_size(size), float(stored["fps"]), f"cs2, hlae {stored['capture']}", owamcap)
+    replay = read_replay(folder / demo, damaged=True)
+    settings = ExportSettings(_size(size), fps, f"cs2, hlae {capture}", owamcap)
     engine = partial(KitReplay, folder=folder.absolute(), size=_size(size))
     with bars() as move:
         report = run(
@@ -296,7 +303,10 @@ def _numbers(text: str) -> tuple[int, ...]:
     try:
         for word in filter(None, text.replace(" ", "").split(",")):
             first, dash, last = word.partition("-")
-            found += range(int(first), int(last if dash else first) + 1)
+            wanted = range(int(first), int(last if dash else first) + 1)
+            if wanted.stop - wanted.start > _MOST_ROUNDS:
+                raise ValueError
+            found += wanted
     except ValueError:
         raise UserError(f"--rounds {text!r} is not a list of numbers such as 1,3,5-8") from None
     return tuple(found)
@@ -306,9 +316,10 @@ def _size(text: str) -> tuple[int, int]:
     from ..errors import UserError
 
     height, cross, width = text.lower().partition("x")
-    if not (cross and height.isdigit() and width.isdigit()) or int(height) % 2 or int(width) % 2:
+    sides = [int(side) for side in (height, width) if side.isdecimal() and len(side) < 6]
+    if not cross or len(sides) < 2 or any(side % 2 or not 2 <= side <= _LONGEST_SIDE for side in sides):
         raise UserError(f"--size {text!r} is not height x width in even pixels, such as 96x128")
-    return int(height), int(width)
+    return sides[0], sides[1]
 
 
 def _show_windows(replay: Replay, chosen: tuple[Window, ...]) -> None:

@@ -19,6 +19,8 @@ from .replay import Player, Replay, Round, Track
 
 RUN = "run.json"
 TICK_RATE = 35.0
+_LONGEST = 10_000_000
+"""Steps of an episode: three days."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,21 @@ def read_lmp_run(path: Path) -> LmpRun:
         stored = json.loads(path.read_text())
         episodes = tuple(LmpEpisode(**one) for one in stored["episodes"])
         run = LmpRun(path.parent, dict(stored["plan"]), episodes)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not all(_plausible(episode) for episode in episodes):
+            raise ValueError("an episode is not a file beside it, a seed and a number of steps")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is not the list of a run of .lmp demos ({error!r})") from None
     for episode in episodes:
         check_lmp(run.folder / episode.file)
     if not episodes:
         raise UserError(f"{path}: the run has no episodes")
     return run
+
+
+def _plausible(episode: LmpEpisode) -> bool:
+    numbers = all(type(one) is int for one in (episode.seed, episode.steps))
+    beside = isinstance(episode.file, str) and Path(episode.file).name == episode.file
+    return numbers and beside and 0 <= episode.seed < 2**63 and 1 <= episode.steps <= _LONGEST
 
 
 def check_lmp(path: Path) -> None:
