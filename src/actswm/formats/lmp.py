@@ -6,6 +6,7 @@ something else. So a run is a folder.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +29,8 @@ class LmpEpisode:
     file: str
     seed: int
     steps: int
+    sha256: str = ""
+    """Of the file: a demo also sets the engine's variables, and one that is damaged can make it stand still."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def read_lmp_run(path: Path) -> LmpRun:
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is not the list of a run of .lmp demos ({error!r})") from None
     for episode in episodes:
-        check_lmp(run.folder / episode.file)
+        check_lmp(run.folder / episode.file, episode.sha256)
     if not episodes:
         raise UserError(f"{path}: the run has no episodes")
     return run
@@ -63,8 +66,8 @@ def _plausible(episode: LmpEpisode) -> bool:
     return numbers and beside and 0 <= episode.seed < 2**63 and 1 <= episode.steps <= _LONGEST
 
 
-def check_lmp(path: Path) -> None:
-    """Refuse what is not a whole ZDoom demo: `FORM`, its length, `ZDEM`."""
+def check_lmp(path: Path, sha256: str = "") -> None:
+    """Refuse what is not a whole ZDoom demo (`FORM`, its length, `ZDEM`), or not the one that was recorded."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -78,6 +81,8 @@ def check_lmp(path: Path) -> None:
         raise UserError(
             f"{path}: the demo breaks off after {len(data)} of {length + 8} bytes; record it again"
         )
+    if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+        raise UserError(f"{path}: is not the demo that {RUN} tells of; copy it again or record it again")
 
 
 def lmp_replay(run: LmpRun) -> Replay:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def record_lmp(
             done += len(episode)
             progress(done)
         game.reset(seed=0)  # completes the last demo
-    stored = {"plan": asdict(plan), "episodes": [asdict(episode) for episode in episodes]}
+    digests = [hashlib.sha256((folder / episode.file).read_bytes()).hexdigest() for episode in episodes]
+    told = [asdict(replace(episode, sha256=digest)) for episode, digest in zip(episodes, digests)]
+    stored = {"plan": asdict(plan), "episodes": told}
     write_whole(folder / RUN, json.dumps(stored, indent=1))
     return read_lmp_run(folder)
 
