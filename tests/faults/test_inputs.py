@@ -8,6 +8,8 @@ from .fuzz import fuzz
 from .kinds import KINDS, Kind
 from .verdict import failures
 
+pytestmark = pytest.mark.timeout(900)  # a busy machine is slow, and the first test makes all inputs
+
 SEED = 15
 MOST = 10_000
 
