@@ -17,6 +17,8 @@ def written_whole(path: Path) -> Iterator[Path]:
 
     A disk that is full or read-only is the user's to mend: it is told as such, and `path` stays as it was.
     """
+    if not path.name:  # "." and "/"
+        raise UserError(f"{path}: is a folder; name a file to write")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{path.suffix}")
     try:
         with writing(path):

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from actswm.cli.main import app
+from actswm.errors import UserError
+
 from ..model.small_models import disturbed, small_config
 
 COMMANDS = {
@@ -53,3 +56,12 @@ def test_an_output_that_cannot_be_written(
     assert "out" in said[0] and ("cannot be written" in said[0] or "make room" in said[0])
     left = {path.name for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size}
     assert not left
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["merge {data}", "record freedoom/room --steps 8", "clean {data}", "import vpt {data}", "report {data}"],
+)
+def test_a_folder_is_no_file_to_write(square_file: Path, command: str):
+    with pytest.raises(UserError, match=r"\.: is a folder; name a file"):
+        app([*command.format(data=square_file).split(), "--out", "."], standalone_mode=False)

@@ -20,6 +20,7 @@ from actswm.curation.run import RunOptions, clean
 from actswm.curation.settings import CleanSettings
 from actswm.curation.sources import find_items
 from actswm.data import DatasetFile, validate
+from actswm.errors import UserError
 
 from ..made.judge_server import KEY, judge_server
 from ..made.recordings import MadeRecording, moving_frames
@@ -123,6 +124,31 @@ def test_other_settings_clean_again(tmp_path) -> None:
     assert report.reused == 0
     with DatasetFile(out) as file:
         assert file.height == 32
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entry: entry.update(report=-0.0),
+        lambda entry: entry.update(key=7),
+        lambda entry: entry.update(first_episode=1),
+        lambda entry: entry["report"].update(episodes=9),
+        lambda entry: entry["report"].update(kept="many"),
+        lambda entry: entry["report"].update(dropped=[]),
+        lambda entry: entry["report"].update(fps=0),
+    ],
+)
+def test_a_damaged_manifest_is_no_manifest(tmp_path, change) -> None:
+    folder, out = made_folder(tmp_path / "in", 1), tmp_path / "out.h5"
+    run(folder, out)
+    path = tmp_path / "out.h5.manifest.json"
+    stored = json.loads(path.read_text())
+    change(stored["entries"][0])
+    path.write_text(json.dumps(stored))
+    before = out.read_bytes()
+    with pytest.raises(UserError, match="has no manifest"):
+        run(folder, out)
+    assert out.read_bytes() == before
 
 
 def test_bad_recordings_do_not_stop_the_others(tmp_path) -> None:

@@ -118,6 +118,7 @@ INVALID = {
     "names": (attribute("control_names", 5), "no list of names"),
     "vocabulary": (attribute("vocabulary", 7), "not text"),
     "source": (attribute("source", h5py.Empty("S1")), "not text"),
+    "bytes for text": (attribute("source", b"\xff\xfe"), "not text in UTF-8"),
     "attributes": (attribute("attributes", "[1]"), "no JSON object"),
     "broken attributes": (attribute("attributes", "{"), "no JSON object"),
     "deep attributes": (attribute("attributes", "[" * 60_000), "no JSON object"),

@@ -139,6 +139,54 @@ def test_a_commit_cut_short_after_its_journal_is_completed(tmp_path, monkeypatch
     assert not journal_module.journal_path(path).exists()
 
 
+@pytest.mark.parametrize("name", ["a.h5", ".a.h5.{pid}.tmp.h5"])
+def test_a_kill_while_the_journal_is_written_leaves_nothing_that_stays(tmp_path, monkeypatch, name):
+    """The file goes on without the episode, and the next writer removes the half journal."""
+    rng = np.random.default_rng(6)
+    path = tmp_path / name.format(pid=os.getpid())
+    with DatasetWriter(path, SPEC) as writer:
+        writer.append(**rows(rng, 30))
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr(journal_module.os, "replace", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        DatasetWriter(path, SPEC).append(**rows(rng, 40))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 2
+    DatasetWriter(path, SPEC).close()
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    with DatasetFile(path) as file:
+        assert file.ep_len.tolist() == [30]
+
+
+@pytest.mark.parametrize("made", [{"maxshape": (30,)}, {"maxshape": (None,), "dtype": "int8"}])
+def test_a_column_that_cannot_go_on_is_named(tmp_path, made):
+    path = tmp_path / "a.h5"
+    with DatasetWriter(path, SPEC) as writer:
+        writer.append(**rows(np.random.default_rng(7), 30))
+    with h5py.File(path, "r+") as file:
+        values = file["seed"][:] % 100
+        del file["seed"]
+        file.create_dataset("seed", data=values, **made)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="its 'seed' is"):
+        DatasetWriter(path, SPEC)
+    assert path.read_bytes() == before
+
+
+def test_damage_that_shows_only_in_writing_is_told(tmp_path):
+    """The place of a chunk lies far outside the file, in a column that no check reads."""
+    path = tmp_path / "a.h5"
+    with DatasetWriter(path, SPEC) as writer:
+        writer.append(**rows(np.random.default_rng(8), 30))
+    with h5py.File(path) as file:
+        place = file["seed"].id.get_chunk_info(0).byte_offset
+    data = path.read_bytes().replace(place.to_bytes(8, "little"), (2**61 + place).to_bytes(8, "little"))
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"a\.h5: .*damaged"):
+        DatasetWriter(path, SPEC).append(**rows(np.random.default_rng(9), 5))
+
+
 def test_kill_leaves_exactly_the_committed_episodes(tmp_path):
     path = tmp_path / "a.h5"
     program = f"""

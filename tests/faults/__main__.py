@@ -7,13 +7,13 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from .fuzz import fuzz, schedule
-from .kills import TARGETS, kill_table, kills, make_long_inputs
+from .kills import TARGETS, Kill, kill_table, kills, make_long_inputs
 from .kinds import KIND, KINDS
 from .outputs import outputs
 from .running import WarmServer
@@ -34,14 +34,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=15)
     parser.add_argument("--json", type=Path, help="write everything to this file")
     options = parser.parse_args()
-    parts: dict[str, Callable[..., list[Any]]] = {"inputs": _inputs, "kills": _kills, "outputs": _outputs}
+    parts: dict[str, Callable[..., Iterator[Any]]] = {"inputs": _inputs, "kills": _kills, "outputs": _outputs}
     found: dict[str, list[Any]] = {}
-    faults = 0
+    faults, stopped = 0, False
     with tempfile.TemporaryDirectory(prefix="actswm-faults-") as name, WarmServer() as server:
         sound = make_sound(Path(name, "sound"), server)
         for part in options.part or PARTS:
             began = time.monotonic()
-            found[part] = parts[part](options, server, sound, Path(name, part))
+            found[part] = []
+            try:
+                for one in parts[part](options, server, sound, Path(name, part)):
+                    found[part].append(one)
+                    _show(one)
+            except KeyboardInterrupt:
+                stopped = True
             wrong = [each for each in found[part] if not each.fine]
             faults += len(wrong)
             say(kill_table(found[part]) if part == "kills" else table(found[part]))
@@ -50,42 +56,38 @@ def main() -> int:
             say(
                 f"\n{part}: {len(found[part])} cases, {len(wrong)} faults, {time.monotonic() - began:.0f} s\n"
             )
+            if stopped:
+                say("stopped by Ctrl+C: the tables hold what was met so far")
+                break
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         everything = {part: [asdict(each) for each in cases] for part, cases in found.items()}
         options.json.write_text(json.dumps(everything, indent=1))
-    return bool(faults)
+    return bool(faults or stopped)
 
 
-def _inputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Case]:
+def _inputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:
     kinds = [kind for kind in KINDS if not options.kind or kind.name in options.kind]
     plan = schedule(kinds) if options.number is None else iter([(kinds[0], options.number)])
-    return fuzz(server, sound, scratch, options.cases, options.seed, plan, _show)
+    return fuzz(server, sound, scratch, options.cases, options.seed, plan)
 
 
-def _kills(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Any]:
+def _kills(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Kill]:
     make_long_inputs(sound)
     targets = tuple(target for target in TARGETS if not options.target or target.name in options.target)
-    found = []
-    for one in kills(options.kills, options.seed, sound, scratch, targets):
-        found.append(one)
-        if not one.fine:
-            sys.stderr.write(f"{one}\n")
-    return found
+    return kills(options.kills, options.seed, sound, scratch, targets)
 
 
-def _outputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> list[Case]:
-    found = []
-    for case in outputs(server, sound, scratch):
-        found.append(case)
-        _show(case)
-    return found
+def _outputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:
+    return outputs(server, sound, scratch)
 
 
-def _show(case: Case) -> None:
+def _show(one: Case | Kill) -> None:
     """At once, for whoever waits."""
-    if not case.fine:
-        what = f"{case.verdict}: {case.command} of {case.kind} {case.number} ({case.mutation})"
+    if not one.fine:
+        what = str(one)
+        if isinstance(one, Case):
+            what = f"{one.verdict}: {one.command} of {one.kind} {one.number} ({one.mutation})"
         sys.stderr.write(what.encode(errors="backslashreplace").decode() + "\n")
 
 

@@ -19,12 +19,14 @@ import numpy as np
 
 from . import contents
 from .marked import MARK, orphans, shared_memory_of
-from .running import LONGEST, ROOT
+from .running import ROOT
 from .sound import RECORD, SEARCH
 from .verdict import markdown
 
-PATIENCE = 20.0
-"""Seconds in which what a killed command leaves running must have noticed."""
+LONGEST = 300.0
+"""Seconds after which a command hangs: they take some ten on a quiet machine, most of them to start."""
+PATIENCE = 60.0
+"""Seconds in which what a killed command leaves running must have noticed: one is enough on a quiet machine."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -219,13 +221,13 @@ def kill(
 def kills(
     each: int, seed: int, sound: Path, scratch: Path, targets: tuple[Target, ...] = TARGETS
 ) -> Iterator[Kill]:
-    """`each` kills of each target by each signal."""
-    for index, target in enumerate(targets):
-        expected = undisturbed(target, scratch / "undisturbed", sound)
-        for number in range(each):
+    """`each` kills of each target by each signal, round by round: a run that is cut short has met all of them."""
+    expected = [undisturbed(target, scratch / "undisturbed", sound) for target in targets]
+    for number in range(each):
+        for target, usual in zip(targets, expected):
             for sent in SIGNALS:
-                rng = np.random.default_rng([seed, index, number, sent])
-                yield kill(target, sent, expected, rng, scratch / "killed", sound)
+                rng = np.random.default_rng([seed, TARGETS.index(target), number, sent])
+                yield kill(target, sent, usual, rng, scratch / "killed", sound)
 
 
 def make_long_inputs(sound: Path) -> None:
@@ -246,7 +248,7 @@ def make_long_inputs(sound: Path) -> None:
 def kill_table(found: list[Kill]) -> str:
     """Target x signal, as Markdown."""
     rows: list[list[object]] = []
-    for target, sent in dict.fromkeys((each.target, each.signal) for each in found):
+    for target, sent in sorted({(each.target, each.signal) for each in found}):
         here = [each for each in found if (each.target, each.signal) == (target, sent)]
         met = sum(each.code != 0 for each in here)
         sums = (sum(each.equal for each in here), sum(each.orphans for each in here))

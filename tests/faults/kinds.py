@@ -11,6 +11,7 @@ import numpy as np
 
 from .command_lines import mutate_options, mutate_overrides
 from .dataset_files import mutate_dataset
+from .harvests import mutate_harvest
 from .raw_bytes import mutate_bytes, not_a_file
 from .recordings import mutate_minestudio, mutate_owamcap, mutate_video, mutate_vpt
 from .sound import PLAN, RECORD, SEARCH, TRAIN, WINDOWS
@@ -158,6 +159,20 @@ OPTIONS = (
     Command("merge", "merge S/room.h5 S/room.h5 --out m.h5"),
     Command("sheet", "sheet S/model ROOM WINDOWS RENDER --truths t.npz --out s.png", 0.3),
 )
+REPLAYS = (
+    Command("replay inspect", "replay inspect demos"),
+    Command("replay windows", "replay windows demos --min-seconds 0 --json windows.json"),
+    Command(
+        "replay render",
+        "replay render demos --size 32x32 --min-seconds 0 --out clips",
+        0.5,
+        writes="clips/dataset.h5",
+    ),
+)
+HARVESTS = tuple(
+    Command(f"harvest {stage}", f"harvest {stage} harvested", works_on=True)
+    for stage in ("download", "normalise", "cut", "filter", "export", "page", "score")
+)
 RESULT_FILES = tuple(
     (f"results/{name}.json", mutate_json)
     for name in ("drift", "fidelity", "recover", "plan/results", "plan/a/episode-00")
@@ -292,5 +307,27 @@ KINDS = (
         (Command("train", "train TRAIN ROOM --out run training.steps=1"),),
     ),
     Kind("options", 3, (), mutate_options, OPTIONS),
+    Kind(
+        "demos",
+        1,
+        ("demos",),
+        one_of(("demos/run.json", mutate_json), ("demos/episode-00000.lmp", mostly_bytes)),
+        REPLAYS,
+    ),
+    Kind("harvest", 2, ("harvested",), one_of(("harvested", mutate_harvest)), HARVESTS),
+    Kind(
+        "harvest settings",
+        1,
+        ("domain.yaml",),
+        one_of(("domain.yaml", mutate_yaml)),
+        (Command("harvest", "harvest --domain domain.yaml --local S/clip.mkv --out clips"),),
+    ),
+    Kind(
+        "harvest video",
+        1,
+        ("clip.mkv",),
+        one_of(("clip.mkv", mutate_video)),
+        (Command("harvest", "harvest --domain S/domain.yaml --local clip.mkv --local S/clip2.mkv --out clips"),),
+    ),
 )
 KIND = {kind.name: kind for kind in KINDS}

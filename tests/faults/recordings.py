@@ -57,7 +57,7 @@ def _message(rows: list[Row], rng: Rng) -> str:
         rows[at] = (ms, topic, text.encode("utf-8", "surrogatepass"))
         return f"{topic} is {text!r:.20}"
     if way == 4:
-        rows[at] = (ms, ("keyboard", "screen", "window", "mouse/raw", "x")[int(rng.integers(5))], message)
+        rows[at] = (ms, ("keyboard", "screen", "window", "mouse/raw")[int(rng.integers(4))], message)
         return f"{topic} renamed {rows[at][1]}"
     if way == 5:
         gone = [row for row in rows if row[1] != topic]

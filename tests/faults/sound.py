@@ -21,6 +21,13 @@ chunks:
     weight: 0.4
     steps: [{Turn_L: 1}, {Turn_L: 1}, {W: 1}, {W: 1}]
 """
+DOMAIN = """name: made
+title: Made
+height: 32
+width: 32
+cut: {shortest: 0.1}
+filter: {kind: negative, most_static: null}
+"""
 SEARCH = "--candidates 8 --elites 2 --iterations 1"
 WINDOWS = "--windows 2 --context 3 --horizon 2 --split all"
 RECORD = "freedoom/room --size 32 --episode-steps 60"
@@ -54,6 +61,9 @@ def make_sound(folder: Path, server: WarmServer) -> Path:
     run(f"sheet model --data room.h5 {WINDOWS} --workers 1 --gallery 20 --truths truths.npz")
     run(f"drift model --data room.h5 {WINDOWS} --json drift.json")
     _results(folder)
+    (folder / "domain.yaml").write_text(DOMAIN)
+    run("harvest --domain domain.yaml --local clip.mkv --out harvested")
+    run("replay record freedoom/room --steps 24 --size 32 --episode-steps 12 --out demos")
     (folder / "library.yaml").write_text(LIBRARY)
     keys = {"vocabulary": "keys14", "bindings": {"Jump": ["Space"], "W": ["W", "Up"]}, "threshold_px": 4}
     (folder / "keys.json").write_text(json.dumps(keys))

@@ -7,6 +7,8 @@ import pytest
 
 from .kills import SIGNALS, TARGETS, Target, kill, undisturbed
 
+pytestmark = pytest.mark.timeout(900)  # a busy machine is slow, and the first test makes all inputs
+
 
 @pytest.mark.parametrize(
     ("number", "target"), list(enumerate(TARGETS)), ids=[target.name.replace(" ", "") for target in TARGETS]

@@ -7,6 +7,8 @@ import pytest
 from .kinds import Command
 from .outputs import COMMANDS, in_read_only_folder, on_full_disk
 
+pytestmark = pytest.mark.timeout(900)  # a busy machine is slow, and the first test makes all inputs
+
 NAMES = [command.name.replace(" ", "-").replace(",", "") for command in COMMANDS]
 
 

@@ -70,6 +70,13 @@ def test_many_points_in_order_with_two_engines():
         assert np.array_equal(result.futures[0].frames, episode.pixels[at + 4 : at + 9 : 4])
 
 
+@pytest.mark.parametrize("options", [{"x": 1}, {"size": 3}, {"controls": 5}])
+def test_options_that_the_game_does_not_know_are_told_by_the_worker(options):
+    point = BranchPoint(1, np.zeros((0, KEYS14.size)), [np.zeros((4, KEYS14.size))])
+    with pytest.raises(UserError, match="option"):
+        list(branch_all("freedoom/room", [point], size=(16, 16), options=options))
+
+
 def test_a_prefix_that_ends_the_episode_is_an_error():
     plan = RecordingPlan("freedoom/maze", size=(16, 16), options={"goal": True})
     game = plan.open_game()

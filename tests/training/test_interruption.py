@@ -164,6 +164,36 @@ def test_a_damaged_run_is_refused_in_one_line(square_file, tmp_path, name):
         train(config, square_file, tmp_path, resume=True)
 
 
+def _step_list(saved):
+    saved["optimizer_states"][0]["state"][3]["step"] = [1]
+
+
+def _no_momentum(saved):
+    del saved["optimizer_states"][0]["state"][3]["exp_avg"]
+
+
+def _no_total(saved):
+    del saved["loops"]["fit_loop"]["epoch_loop.automatic_optimization.optim_progress"]["optimizer"]["step"]["total"]
+
+
+def _word_for_weight(saved):
+    saved["state_dict"][next(iter(saved["state_dict"]))] = "x"
+
+
+@pytest.mark.parametrize("change", [_step_list, _no_momentum, _no_total, _word_for_weight])
+def test_a_training_state_with_something_odd_in_it_is_refused(square_file, tmp_path, change):
+    """Lightning and the optimiser notice only when they use it, one of them in the middle of the first step."""
+    config = load_config("tiny/lewm", ["training.steps=2", "training.threads=1"])
+    train(config, square_file, tmp_path)
+    config.training.steps = 3
+    (tmp_path / "config.yaml").unlink()
+    saved = torch.load(tmp_path / "last.ckpt", weights_only=True)
+    change(saved)
+    torch.save(saved, tmp_path / "last.ckpt")
+    with pytest.raises(UserError, match=r"last\.ckpt: damaged"):
+        train(config, square_file, tmp_path, resume=True)
+
+
 def test_weights_that_are_not_finite_are_not_trained_on(square_file, tmp_path):
     config = load_config("tiny/lewm", ["training.steps=2", "training.threads=1"])
     train(config, square_file, tmp_path)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import typer
 
-from .arguments import DEVICE, EXECUTOR, MODEL, Executor
+from .arguments import DEVICE, EXECUTOR, MODEL, Executor, file_to_write
 from .printing import say
 from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW, Search
 
@@ -15,7 +15,9 @@ from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW, Searc
 def annotate(
     checkpoint: Path = MODEL,
     videos: list[Path] = typer.Argument(help="Video files of any kind that PyAV opens, or the folder of a harvest."),
-    out: Path = typer.Option(..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued."),
+    out: Path = typer.Option(
+        ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
+    ),
     actions: Path = typer.Option(
         None, help="Dataset file whose training actions guide the search (best: the model's own data)."
     ),

@@ -33,6 +33,14 @@ def existing_file(context: typer.Context, given: Path | None) -> Path | None:
     return given
 
 
+def file_to_write(context: typer.Context, given: Path | None) -> Path | None:
+    if given is not None and not context.resilient_parsing and given.is_dir():
+        from ..errors import UserError
+
+        raise UserError(f"{given}: is a folder; name a file to write")
+    return given
+
+
 def dataset_file(text: str) -> Any:
     """The option --data."""
     return typer.Option(..., "--data", help=text, callback=existing_file)

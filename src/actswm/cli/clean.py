@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from .arguments import EXECUTOR, Executor
+from .arguments import EXECUTOR, Executor, file_to_write
 from .bars import bars
 from .printing import text_console
 
@@ -23,7 +23,7 @@ import_app = typer.Typer(
     no_args_is_help=True,
 )
 
-_OUT = typer.Option(..., "--out", "-o", help="Dataset file (.h5) to write.")
+_OUT = typer.Option(..., "--out", "-o", help="Dataset file (.h5) to write.", callback=file_to_write)
 _SIZE = typer.Option(128, help="Height and width of the frames in pixels; the picture is stretched to it.")
 _WORKERS = typer.Option(1, min=1, help="Processes that clean at the same time.")
 _DRY = typer.Option(False, "--dry-run", help="Tell what would be kept; write nothing.")

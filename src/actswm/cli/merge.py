@@ -6,12 +6,13 @@ from pathlib import Path
 
 import typer
 
+from .arguments import file_to_write
 from .printing import say
 
 
 def merge(
     files: list[Path] = typer.Argument(..., help="Dataset files of one vocabulary and frame size."),
-    out: Path = typer.Option(..., "--out", "-o", help="New dataset file (.h5)."),
+    out: Path = typer.Option(..., "--out", "-o", help="New dataset file (.h5).", callback=file_to_write),
 ) -> None:
     """Put several dataset files into one, to train on all of them.
 

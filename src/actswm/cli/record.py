@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from .arguments import file_to_write
 from .printing import say, text_console
 
 
@@ -13,7 +14,9 @@ def record(
     game: str = typer.Argument(
         help="family/world, such as freedoom/maze, or a task (see `actswm tasks list`)."
     ),
-    out: Path = typer.Option(..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued."),
+    out: Path = typer.Option(
+        ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
+    ),
     steps: int = typer.Option(10_000, help="Raw steps (frames) in the file at the end."),
     workers: int = typer.Option(1, help="Processes that play at the same time."),
     seed: int = typer.Option(0, help="Seed of the whole recording."),

@@ -32,11 +32,13 @@ def renderer(data: Path, workers: int) -> Render:
         raise UserError(
             f"{data}: shows task {attributes['task']!r}, whose starts are no seeds; record its game"
         )
+    options = attributes.get("options", {})
+    if not isinstance(options, dict):
+        raise UserError(f"{data}: its attribute 'options' is no JSON object of the game's options")
 
     def render(points: Iterable[Branching]) -> Iterator[Rendered]:
         asked = [BranchPoint(p.seed, p.prefix, list(p.alternatives), p.every) for p in points]
-        options = attributes.get("options", {})
-        for result in branch_all(name, asked, size=size, workers=workers, **options):
+        for result in branch_all(name, asked, size=size, workers=workers, options=options):
             poses = [[pose_of(told) for told in future.telemetry] for future in result.futures]
             yield Rendered(
                 result.start,

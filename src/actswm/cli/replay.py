@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from ..atomic import write_whole
 from .arguments import EXECUTOR, Executor
 from .printing import say
 from .replay_windows import FREEZE, MIN_SECONDS, PLAYERS, ROUNDS, choose, show_windows
@@ -55,7 +56,6 @@ def windows(
 
     Example: actswm replay windows match.dem --players 6721005 --rounds 1-12
     """
-    from ..atomic import write_whole
     from ..curation.replay.windows import manifest
     from .replay_files import read_replay
 
@@ -136,7 +136,6 @@ def kit(
 
     Example: actswm replay kit match.dem --out kit
     """
-    from ..atomic import write_whole
     from ..curation.replay.windows import manifest
     from ..games.cs2.kit import write_kit
     from .replay_files import read_replay

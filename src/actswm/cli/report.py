@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from .arguments import file_to_write
 from .printing import say
 
 
@@ -13,7 +14,7 @@ def report(
     paths: list[Path] = typer.Argument(
         ..., help="Run folders, results (--json files, plan folders), pictures, or folders of them."
     ),
-    out: Path = typer.Option(Path("report.html"), "--out", "-o", help="HTML file to write."),
+    out: Path = typer.Option(Path("report.html"), "--out", "-o", help="HTML file to write.", callback=file_to_write),
     title: str = typer.Option("Does the world model listen?", help="Heading of the page."),
     films: int = typer.Option(2, min=0, help="Episodes of each planning task to show as films."),
 ) -> None:

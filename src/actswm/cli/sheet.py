@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import DEVICE, MODEL
+from .arguments import DEVICE, MODEL, file_to_write
 from .printing import say
 from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
 
@@ -15,7 +15,7 @@ from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTH
 def sheet(
     checkpoint: Path = MODEL,
     data: Path = BRANCHING_DATA,
-    out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write."),
+    out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write.", callback=file_to_write),
     window: int = typer.Option(
         None,
         min=0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ class Manifest:
         """Also stored in the dataset file, to tell which manifest belongs to it."""
         return hashlib.sha256("\n".join(entry.key for entry in self.entries).encode()).hexdigest()
 
+    def counts(self, episodes: int) -> bool:
+        """Are the recordings' episodes those of a file that has so many, one after the other?"""
+        ends = [0, *accumulate(entry.report.episodes for entry in self.entries)]
+        return ends[-1] == episodes and ends[:-1] == [entry.first_episode for entry in self.entries]
+
     @classmethod
     def read(cls, out: Path) -> Manifest:
         """The manifest of `out`; empty if there is no such file.
@@ -47,10 +53,10 @@ class Manifest:
         if not out.exists():
             return cls()
         with open_checked(out, may_be_empty=True) as file:
-            fingerprint = file.attributes.get("manifest")
+            fingerprint, episodes = file.attributes.get("manifest"), file.num_episodes
         for path in (_path(out), _next_path(out)):
             manifest = _load(path) if path.exists() else None
-            if manifest is not None and manifest.fingerprint == fingerprint:
+            if manifest is not None and manifest.fingerprint == fingerprint and manifest.counts(episodes):
                 path.replace(_path(out))
                 return manifest
         raise UserError(f"{out}: exists, but has no manifest of this command beside it; choose another name")
@@ -79,9 +85,9 @@ def _load(path: Path) -> Manifest | None:
         stored: dict[str, Any] = json.loads(path.read_text())
         return Manifest(
             tuple(
-                Entry(one["key"], one["first_episode"], RecordingReport.from_json(one["report"]))
+                Entry(str(one["key"]), one["first_episode"], RecordingReport.from_json(one["report"]))
                 for one in stored["entries"]
             )
         )
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

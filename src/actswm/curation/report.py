@@ -81,10 +81,30 @@ class RecordingReport:
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> RecordingReport:
+        """Raises `ValueError`, `KeyError` or `TypeError` over anything that `to_json` does not write."""
+        counts = ("frames_in", "kept", "kept_ns", "episodes")
+        tables = [fields[name] for name in ("dropped", "verdicts", "unreadable")]
+        sound = (
+            isinstance(fields["name"], str)
+            and all(_is_count(fields[name]) for name in counts)
+            and isinstance(fields["fps"], (int, float))
+            and 0 < fields["fps"] < 1e6
+            and all(isinstance(table, dict) and all(map(_is_count, table.values())) for table in tables)
+            and all(isinstance(note, str) for note in fields["notes"])
+            and isinstance(fields["clock"], dict | None)
+            and isinstance(fields["thumbnails"], dict)
+        )
+        if not sound:
+            raise ValueError("not a report on a recording")
         pictures = {
-            group: [Thumbnail(**one) for one in sheet] for group, sheet in fields.pop("thumbnails").items()
+            group: [Thumbnail(int(one["pts_ns"]), str(one["jpeg_base64"])) for one in sheet]
+            for group, sheet in fields["thumbnails"].items()
         }
-        return cls(**{**fields, "notes": tuple(fields.get("notes", ()))}, thumbnails=pictures)
+        return cls(**{**fields, "notes": tuple(fields["notes"]), "thumbnails": pictures})
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
 def _effective_fps(source: Source, outcome: Outcome) -> float:

@@ -16,9 +16,10 @@ import io
 import os
 import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from ..atomic import cannot_write, writing, written_whole
+from ..atomic import cannot_write, writing
 from ..errors import UserError
 
 PAGE = 4096
@@ -28,6 +29,11 @@ _SUPERBLOCK_EOF = {0: 40, 1: 44, 2: 28, 3: 28}
 
 def journal_path(path: Path) -> Path:
     return path.with_name(path.name + ".journal")
+
+
+def _unfinished(journal: Path) -> Path:
+    """A journal that is being written. One name is enough: only the holder of the lock writes one."""
+    return journal.with_name(f"{journal.name}.tmp")
 
 
 def recover(path: Path) -> None:
@@ -102,6 +108,7 @@ class JournaledFile(io.RawIOBase):
             raise UserError(f"{path}: another process is writing to this file; wait for it to end")
         with writing(path):
             _apply_journal(path, self._fd)
+            _unfinished(journal_path(path)).unlink(missing_ok=True)
         self._committed = stored_end(path)
         os.ftruncate(self._fd, self._committed)
         self._size = self._committed
@@ -205,18 +212,26 @@ class JournaledFile(io.RawIOBase):
         """Make everything written so far visible, or (if killed on the way, or out of room) nothing of it."""
         self.check()
         if self._pages:
-            journal = journal_path(self.path)
             with writing(self.path):
                 for number in self._pages:  # so that nothing can fail once there is a journal
                     os.posix_fallocate(self._fd, number * PAGE, PAGE)
-            with written_whole(journal) as temporary, open(temporary, "wb") as file:
-                for number, page in sorted(self._pages.items()):
-                    file.write((number * PAGE).to_bytes(8, "little"))
-                    file.write(page)
-            with writing(self.path):
+                self._save_journal()
                 _apply_journal(self.path, self._fd)
             self._pages.clear()
         self._committed = self._size
+
+    def _save_journal(self) -> None:
+        journal = journal_path(self.path)
+        unfinished = _unfinished(journal)
+        try:
+            with open(unfinished, "wb") as file:
+                for number, page in sorted(self._pages.items()):
+                    file.write((number * PAGE).to_bytes(8, "little"))
+                    file.write(page)
+            os.replace(unfinished, journal)
+        finally:
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Forget everything since the last commit; later writes go nowhere."""

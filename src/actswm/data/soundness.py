@@ -65,7 +65,7 @@ def read_attributes(path: Path, file: h5py.File) -> Attributes:
     if not 0 < fps < math.inf:
         raise UserError(f"{path}: fps is {fps:g}, not a number of frames a second; write the file again")
     names = np.asarray(values["control_names"])
-    if names.ndim != 1 or not all(isinstance(name, str) for name in names.tolist()):
+    if names.ndim != 1 or not all(isinstance(name, str) and _encodable(name) for name in names.tolist()):
         raise UserError(f"{path}: control_names is no list of names")
     try:
         vocabulary = vocabulary_of(_text(path, values, "vocabulary"), names.tolist())
@@ -85,7 +85,18 @@ def read_attributes(path: Path, file: h5py.File) -> Attributes:
 def _text(path: Path, values: dict[str, Any], name: str) -> str:
     if not isinstance(values[name], str):
         raise UserError(f"{path}: attribute {name!r} is {type(values[name]).__name__}, not text")
+    if not _encodable(values[name]):
+        raise UserError(f"{path}: attribute {name!r} is not text in UTF-8")
     return values[name]
+
+
+def _encodable(text: str) -> bool:
+    """h5py hands over bytes that are no UTF-8 as surrogates, which fail wherever they are written."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _number(path: Path, values: dict[str, Any], name: str) -> float:

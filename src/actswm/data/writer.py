@@ -19,6 +19,7 @@ from ..errors import UserError
 from ..processes import interrupts_held_back
 from .journal import JournaledFile, journal_path
 from .layout import FORMAT_VERSION, DatasetSpec
+from .soundness import damage_told
 from .validation import open_checked
 
 _SMALL_CHUNK = 1024
@@ -47,7 +48,8 @@ class DatasetWriter:
         if self.spec.compression:
             import hdf5plugin  # noqa: F401  (registers the filter)
         self._journal = JournaledFile(self.path)
-        self._file = h5py.File(self._journal, "r+", rdcc_nbytes=4 * 2**20)
+        with damage_told(self.path, "the file"):
+            self._file = h5py.File(self._journal, "r+", rdcc_nbytes=4 * 2**20)
 
     def rows_of(self, episode: int) -> range:
         """The rows of an episode that is in the file."""
@@ -175,8 +177,7 @@ class EpisodeWriter:
             **columns,
         }
         for name, values in rows.items():
-            _extend(self._file[name], values)
-            self._journal.check()
+            self._extend(name, values)
         self.length += count
 
     def finish(self) -> None:
@@ -185,14 +186,33 @@ class EpisodeWriter:
         boundary = self._file["boundary_mask"]
         boundary[self._offset] = 1
         boundary[self._offset + self.length - 1] = 1
-        _extend(self._file["ep_len"], [self.length])
-        _extend(self._file["ep_offset"], [self._offset])
+        self._extend("ep_len", [self.length])
+        self._extend("ep_offset", [self._offset])
+
+    def _extend(self, name: str, values: Any) -> None:
+        """Rows of one column. Where the disk has failed, that is the reason; else what is there already is damaged."""
+        with damage_told(self._journal.path, name):
+            try:
+                dataset = self._file[name]
+                start = dataset.shape[0]
+                dataset.resize(start + len(values), axis=0)
+                dataset[start:] = values
+            finally:
+                self._journal.check()
 
 
-def _extend(dataset: h5py.Dataset, values: Any) -> None:
-    start = dataset.shape[0]
-    dataset.resize(start + len(values), axis=0)
-    dataset[start:] = values
+def _small_columns(spec: DatasetSpec) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """All columns but the pixels: type, and shape of a row."""
+    return {
+        "action": ("float32", (spec.vocabulary.size,)),
+        "episode_idx": ("int64", ()),
+        "step_idx": ("int64", ()),
+        "frame_valid": ("uint8", ()),
+        "boundary_mask": ("uint8", ()),
+        "ep_len": ("int32", ()),
+        "ep_offset": ("int64", ()),
+        **{name: (column.dtype, column.shape) for name, column in spec.columns.items()},
+    }
 
 
 def _create(path: Path, spec: DatasetSpec) -> None:
@@ -214,17 +234,7 @@ def _create(path: Path, spec: DatasetSpec) -> None:
             chunks=(spec.chunk_frames, *frame),
             **filters,
         )
-        small = {
-            "action": ("float32", (spec.vocabulary.size,)),
-            "episode_idx": ("int64", ()),
-            "step_idx": ("int64", ()),
-            "frame_valid": ("uint8", ()),
-            "boundary_mask": ("uint8", ()),
-            "ep_len": ("int32", ()),
-            "ep_offset": ("int64", ()),
-            **{name: (column.dtype, column.shape) for name, column in spec.columns.items()},
-        }
-        for name, (dtype, shape) in small.items():
+        for name, (dtype, shape) in _small_columns(spec).items():
             file.create_dataset(
                 name, (0, *shape), dtype, maxshape=(None, *shape), chunks=(_SMALL_CHUNK, *shape)
             )
@@ -251,6 +261,10 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
             "action origin": file.action_origin,
             "extra columns": sorted(file.extra_columns),
         }
+        forms = {
+            name: (column.dtype, column.shape[1:]) if column.maxshape[0] is None else "of a fixed length"
+            for name, column in file.pixels.file.items()
+        }
     wanted = {
         "frame size": (spec.height, spec.width),
         "vocabulary": spec.vocabulary.name,
@@ -263,4 +277,10 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
         if found[what] != value:
             raise UserError(
                 f"{path}: exists with {what} {found[what]}, but {value} is to be written; choose another file"
+            )
+    pixels = ("uint8", (spec.height, spec.width, 3))
+    for name, (dtype, shape) in (_small_columns(spec) | {"pixels": pixels}).items():
+        if forms[name] != (np.dtype(dtype), shape):
+            raise UserError(
+                f"{path}: its {name!r} is {forms[name]}, not {dtype} {shape} to go on with; choose another file"
             )

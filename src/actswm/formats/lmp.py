@@ -6,6 +6,7 @@ something else. So a run is a folder.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,8 @@ from .replay import Player, Replay, Round, Track
 
 RUN = "run.json"
 TICK_RATE = 35.0
+_LONGEST = 10_000_000
+"""Steps of an episode: three days."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class LmpEpisode:
     file: str
     seed: int
     steps: int
+    sha256: str = ""
+    """Of the file: a demo also sets the engine's variables, and one that is damaged can make it stand still."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +51,25 @@ def read_lmp_run(path: Path) -> LmpRun:
         stored = json.loads(path.read_text())
         episodes = tuple(LmpEpisode(**one) for one in stored["episodes"])
         run = LmpRun(path.parent, dict(stored["plan"]), episodes)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        if not all(_plausible(episode) for episode in episodes):
+            raise ValueError("an episode is not a file beside it, a seed and a number of steps")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is not the list of a run of .lmp demos ({error!r})") from None
     for episode in episodes:
-        check_lmp(run.folder / episode.file)
+        check_lmp(run.folder / episode.file, episode.sha256)
     if not episodes:
         raise UserError(f"{path}: the run has no episodes")
     return run
 
 
-def check_lmp(path: Path) -> None:
-    """Refuse what is not a whole ZDoom demo: `FORM`, its length, `ZDEM`."""
+def _plausible(episode: LmpEpisode) -> bool:
+    numbers = all(type(one) is int for one in (episode.seed, episode.steps))
+    beside = isinstance(episode.file, str) and Path(episode.file).name == episode.file
+    return numbers and beside and 0 <= episode.seed < 2**63 and 1 <= episode.steps <= _LONGEST
+
+
+def check_lmp(path: Path, sha256: str = "") -> None:
+    """Refuse what is not a whole ZDoom demo (`FORM`, its length, `ZDEM`), or not the one that was recorded."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -70,6 +83,8 @@ def check_lmp(path: Path) -> None:
         raise UserError(
             f"{path}: the demo breaks off after {len(data)} of {length + 8} bytes; record it again"
         )
+    if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+        raise UserError(f"{path}: is not the demo that {RUN} tells of; copy it again or record it again")
 
 
 def lmp_replay(run: LmpRun) -> Replay:

@@ -90,7 +90,7 @@ class MineStudioFolder:
             infos = load_plain(_get(part, "__chunk_infos__"), str(part))
             try:
                 found.update({str(info["episode"]): (part, int(info["episode_idx"])) for info in infos})
-            except (KeyError, TypeError, ValueError, IndexError) as error:
+            except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
                 raise UserError(f"{part}: `__chunk_infos__` does not list episodes ({error!r})") from None
         return found
 
@@ -133,7 +133,7 @@ def _action_chunk(chunk: bytes, source: str) -> NDArray[np.float32]:
                 action[:, index] = camera[:, 1]
             elif name in fields:
                 action[:, index] = np.asarray(fields[name]) != 0
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise UserError(f"{source}: an action chunk is not in MineStudio's form ({error!r})") from None
     return action
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -101,32 +104,36 @@ def branch_all(
     *,
     size: tuple[int, int] = DEFAULT_SIZE,
     workers: int = 1,
-    **options: Any,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Branches]:
     """`branch` at many points of the game `name`, in order, with `workers` engines side by side.
 
     The engines end when the caller stops listening, and also when it is killed.
     """
-    with ProcessPoolExecutor(
-        workers, get_context("spawn"), initializer=_open_game, initargs=(name, size, options)
-    ) as pool:
+    # a pool's workers would wait for work for ever; the engine's guard cleans up after them
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=die_with_parent) as pool:
         with starting_workers():
-            results = pool.map(_branch_at, points)
-        yield from results
+            results = pool.map(partial(_branch_at, name, size, dict(options)), points)
+        try:
+            yield from results
+        except BrokenProcessPool:
+            raise UserError(
+                f"a worker process of {name} was killed (out of memory?); run again with fewer --workers"
+            ) from None
 
 
 _game: Game | None = None
 """In a worker process of `branch_all`: its game. The engine ends with the process."""
 
 
-def _open_game(name: str, size: tuple[int, int], options: dict[str, Any]) -> None:
+def _branch_at(name: str, size: tuple[int, int], options: dict[str, Any], point: BranchPoint) -> Branches:
+    """The game is opened with a worker's first task, so that what is wrong with it is told as that task's error."""
     global _game
-    die_with_parent()  # a pool's workers would wait for work for ever; the engine's guard cleans up after this one
-    _game = make_game(name, size=size, **options)
-
-
-def _branch_at(point: BranchPoint) -> Branches:
-    assert _game is not None
+    if _game is None:
+        try:
+            _game = make_game(name, size=size, **options)
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise UserError(f"{name}: cannot be opened with the options {options} ({error})") from None
     return branch(_game, point.seed, point.prefix, point.alternatives, every=point.every)
 
 

@@ -32,6 +32,7 @@ class ClockCheckpoint(L.Callback):
         self.minutes = minutes
         self.steps = steps
         self.interruption = interruption
+        self.has_stepped = False
         self._began = self._saved_at = time.monotonic()
         self._before = 0.0
 
@@ -56,6 +57,9 @@ class ClockCheckpoint(L.Callback):
             self.save(trainer)
         if interrupted:
             raise KeyboardInterrupt
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        self.has_stepped = True
 
     def _has_steps(self, step: int) -> bool:
         return self.steps > 0 and step > 0 and step % self.steps == 0
@@ -86,10 +90,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         if not all(isinstance(saved[part], dict) for part in ("state_dict", "callbacks", "loops")):
             raise ValueError("it is not a training state")
+        if not all(isinstance(weight, torch.Tensor) for weight in saved["state_dict"].values()):
+            raise ValueError("its weights are no tensors")
         int(saved["global_step"])
     except Exception as error:  # damaged bytes make zipfile and torch raise anything
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{path}: damaged ({reason}); copy it again, or remove it to begin the run anew"
-        ) from None
+        raise damaged(path, error) from None
     return saved
+
+
+def damaged(path: Path, error: Exception) -> UserError:
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    return UserError(f"{path}: damaged ({reason}); copy it again, or remove it to begin the run anew")

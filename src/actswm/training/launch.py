@@ -19,6 +19,6 @@ def is_first_process() -> bool:
     return all(os.environ.get(name, "0") == "0" for name in RANKS)
 
 
-def peer_is_gone(error: RuntimeError) -> bool:
+def peer_is_gone(error: Exception) -> bool:
     """Did a collective end because another process does not answer? NCCL tells by a kind of error, gloo in words."""
     return isinstance(error, dist.DistError) or "/gloo/" in str(error)

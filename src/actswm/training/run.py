@@ -23,7 +23,7 @@ from ..model import WorldModel
 from ..model.device import chosen_device
 from ..model.pretrained import require_finite
 from ..origin import commit
-from .checkpoints import LAST, ClockCheckpoint, read_checkpoint
+from .checkpoints import LAST, ClockCheckpoint, damaged, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
 from .data import WindowData
 from .interruption import Interruption
@@ -117,10 +117,15 @@ def train(
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
-        except RuntimeError as error:
-            if not peer_is_gone(error):
+        except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
+            if peer_is_gone(error):
+                raise UserError(
+                    f"{folder}: another process of this run is gone; start all again, with --resume"
+                ) from None
+            # Lightning and the optimiser look at the state only when they use it, at the latest in the first step
+            if checkpoint is None or clock.has_stepped or isinstance(error, torch.OutOfMemoryError):
                 raise
-            raise UserError(f"{folder}: another process of this run is gone; start all again, with --resume") from None
+            raise damaged(checkpoint, error) from error
     else:
         assert saved is not None
         clock.load_state_dict(saved["callbacks"].get(clock.state_key, {"seconds": 0.0}))

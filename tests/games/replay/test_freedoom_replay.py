@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import av
@@ -59,3 +61,27 @@ def test_files_that_are_no_demo_are_refused(run: Path, tmp_path: Path) -> None:
             check_lmp(tmp_path / name)
     with pytest.raises(UserError, match=r"run\.json"):
         read_lmp_run(tmp_path)
+
+
+def test_a_demo_that_changed_is_refused(run: Path, tmp_path: Path) -> None:
+    """Half of a demo's bytes set variables of the engine; with some it never comes back."""
+    shutil.copytree(run, tmp_path / "run")
+    path = tmp_path / "run" / "episode-00001.lmp"
+    data = bytearray(path.read_bytes())
+    data[370] ^= 2
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"episode-00001\.lmp: is not the demo"):
+        read_lmp_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"file": "../episode-00000.lmp"}, {"file": 3}, {"steps": 10**12}, {"steps": "90"}, {"seed": -1}, {"x": 1}],
+)
+def test_a_list_of_demos_that_is_odd_is_refused(run: Path, tmp_path: Path, change: dict) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    told = json.loads((run / "run.json").read_text())
+    told["episodes"][0].update(change)
+    (tmp_path / "run" / "run.json").write_text(json.dumps(told))
+    with pytest.raises(UserError, match=r"run\.json"):
+        read_lmp_run(tmp_path / "run")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...atomic import write_whole, written_whole
+from ...errors import UserError
 from ...formats.video import decode
 from .hashes import picture_hash
 from .scenes import HEIGHT, WIDTH, CutFinder, changed
@@ -45,8 +48,11 @@ class Look:
 
     @classmethod
     def load(cls, path: Path) -> Look:
-        with np.load(path) as told:
-            return cls(*(told[name] for name in cls.__dataclass_fields__))
+        try:
+            with np.load(path, allow_pickle=False) as told:
+                return cls(*(told[name] for name in cls.__dataclass_fields__))
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise UserError(f"{path}: cannot be read ({error}); remove it and run again") from None
 
 
 def look(
@@ -103,10 +109,34 @@ def look(
 
 def read_samples(path: Path) -> Iterator[tuple[int, NDArray[Any]]]:
     """(frame, BGR picture) of each sample, in order."""
-    with zipfile.ZipFile(path) as archive:
+    with _samples_of(path) as archive:
         for name in archive.namelist():
-            picture: Any = cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR)
-            yield int(name.split(".")[0]), picture
+            yield int(name.split(".")[0]), _picture(archive, name)
+
+
+def sample_near(path: Path, frame: int) -> NDArray[Any] | None:
+    """The BGR sample nearest to a frame, if there is any."""
+    with _samples_of(path) as archive:
+        names = archive.namelist()
+        if not names:
+            return None
+        return _picture(archive, min(names, key=lambda one: abs(int(one.split(".")[0]) - frame)))
+
+
+@contextmanager
+def _samples_of(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, cv2.error) as error:
+        raise UserError(f"{path}: cannot be read ({error}); remove it and run again") from None
+
+
+def _picture(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    picture: Any = cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR)
+    if picture is None:
+        raise ValueError(f"{name} is no picture")
+    return picture
 
 
 class Shrinker:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from .fetching import Fetcher, LeftOut
 from .listing import clip_rows, settle_clips
 from .packs import load_pack
 from .plan import Plan, within
-from .records import Folder, write_lines
+from .records import Folder, read_lines, write_lines
 from .stages import Task, run_task, stage_key
 from .trouble import Failure, Trouble, one_line
 from .video import Video
@@ -101,7 +100,7 @@ class Harvest:
     def _listed(self) -> list[Video]:
         if not self._list_path.exists():
             return []
-        return [Video.from_json(json.loads(line)) for line in self._list_path.read_text().splitlines()]
+        return [Video.from_json(row) for row in read_lines(self._list_path, "video")]
 
     def videos(self) -> list[Video]:
         if not self._list_path.exists():

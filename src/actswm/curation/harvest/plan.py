@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .forms import require_form
 from .named import Named
 from .records import Folder, read_json, write_json
 from .settings import HarvestSettings, from_content
@@ -50,13 +51,14 @@ class Plan:
         folder.require()
         path = folder.work / "plan.json"
         told = read_json(path)
+        require_form(told, "plan", path)
         named: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in told["named"].items()
         }
         return cls(
             from_content(told["settings"], str(path)),
-            Named(**named),
-            Budget(**told["budget"]),
+            Named(**{name: named[name] for name in Named.__dataclass_fields__}),
+            Budget(**{name: told["budget"][name] for name in Budget.__dataclass_fields__}),
             tuple(told["licences"]),
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...atomic import write_whole
 from ...errors import UserError
+from .forms import require_form
 
 STAGES = ("discover", "download", "normalise", "cut", "filter", "export")
 
@@ -34,8 +35,23 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(f"{path}: is not JSON; remove it and run again") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def read_lines(path: Path, form: str) -> list[Any]:
+    """JSON Lines of ours, each of the form."""
+    try:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    except (ValueError, RecursionError):
+        raise UserError(f"{path}: is not JSON, line by line; remove it and run again") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    for row in rows:
+        require_form(row, form, path)
+    return rows
 
 
 class Folder:
@@ -57,7 +73,11 @@ class Folder:
         return self.work / stage / f"{id}.json"
 
     def record(self, stage: str, id: str) -> dict[str, Any] | None:
-        return read_json(self.record_path(stage, id))
+        path = self.record_path(stage, id)
+        content = read_json(path)
+        if content is not None:
+            require_form(content, stage, path)
+        return content
 
     def keep(self, stage: str, id: str, content: dict[str, Any]) -> None:
         write_json(self.record_path(stage, id), content)

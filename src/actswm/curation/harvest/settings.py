@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from ...errors import UserError
 
+_LONGEST_SIDE, _FASTEST = 8192, 1000
+
 
 @dataclass(frozen=True)
 class CutRules:
@@ -80,17 +82,16 @@ def settings_of(name: str) -> HarvestSettings:
     import yaml
 
     if name in names():
-        text, where = (_folder() / f"{name}.yaml").read_text(), f"{name}.yaml"
-        base = Path()
+        file, where, base = _folder() / f"{name}.yaml", f"{name}.yaml", Path()
     elif Path(name).suffix in (".yaml", ".yml") and Path(name).is_file():
-        text, where, base = Path(name).read_text(), name, Path(name).resolve().parent
+        file, where, base = Path(name), name, Path(name).resolve().parent
     else:
         raise UserError(
             f"unknown domain {name!r}; known: {', '.join(names())}, or a file of your own (.yaml)"
         )
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        content = yaml.safe_load(file.read_text())
+    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"{where}: is not YAML ({' '.join(str(error).split())})") from None
     return from_content(content, where, base)
 
@@ -116,8 +117,11 @@ def from_content(content: Any, where: str, base: Path = Path()) -> HarvestSettin
         value = getattr(filter_rules, share)
         if value is not None and not 0 <= value <= 1:
             raise UserError(f"{where}: filter: {share} must be from 0 to 1, not {value}")
-    if settings.height % 2 or settings.width % 2 or min(settings.height, settings.width, settings.fps) < 1:
-        raise UserError(f"{where}: height and width must be even, and fps positive")
+    sides, whole_numbers = (settings.height, settings.width), (settings.height, settings.width, settings.fps)
+    if not all(isinstance(one, int) for one in whole_numbers) or not 1 <= settings.fps <= _FASTEST:
+        raise UserError(f"{where}: height, width and fps must be whole numbers, and fps from 1 to {_FASTEST}")
+    if any(side % 2 or not 2 <= side <= _LONGEST_SIDE for side in sides):
+        raise UserError(f"{where}: height and width must be even, and at most {_LONGEST_SIDE}")
     if not 0 < cut.shortest <= cut.longest:
         raise UserError(f"{where}: cut: shortest must be positive and at most longest")
     return settings

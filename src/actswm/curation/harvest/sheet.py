@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
-from typing import Any
 
-import cv2
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ...atomic import write_whole
 from ..thumbnails import thumbnail
 from .listing import moment, settle_clips
+from .look import sample_near
 from .pipeline import Harvest, Ways
 from .plan import Plan
 from .records import Folder
@@ -55,15 +53,9 @@ def render(root: Path, token: str) -> str:
 
 
 def _card(folder: Folder, video: Video, clip: Clip) -> dict[str, object]:
-    picture = ""
     samples = folder.samples / f"{video.id}.zip"
-    if samples.exists():
-        with zipfile.ZipFile(samples) as archive:
-            names = archive.namelist()
-            middle = (clip.first + clip.end) // 2
-            name = min(names, key=lambda one: abs(int(one.split(".")[0]) - middle))
-            bgr: Any = cv2.imdecode(np.frombuffer(archive.read(name), np.uint8), cv2.IMREAD_COLOR)
-            picture = thumbnail(0, bgr[..., ::-1]).jpeg_base64
+    bgr = sample_near(samples, (clip.first + clip.end) // 2) if samples.exists() else None
+    picture = "" if bgr is None else thumbnail(0, bgr[..., ::-1]).jpeg_base64
     return {
         "clip": clip_name(video.id, clip),
         "picture": picture,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ def record_lmp(
             done += len(episode)
             progress(done)
         game.reset(seed=0)  # completes the last demo
-    stored = {"plan": asdict(plan), "episodes": [asdict(episode) for episode in episodes]}
+    digests = [hashlib.sha256((folder / episode.file).read_bytes()).hexdigest() for episode in episodes]
+    told = [asdict(replace(episode, sha256=digest)) for episode, digest in zip(episodes, digests)]
+    stored = {"plan": asdict(plan), "episodes": told}
     write_whole(folder / RUN, json.dumps(stored, indent=1))
     return read_lmp_run(folder)
 
@@ -61,16 +64,31 @@ class _WithDemo:
 
 def plan_of(run: LmpRun) -> RecordingPlan:
     try:
-        return RecordingPlan(**{**run.plan, "size": tuple(run.plan["size"])})
+        plan = RecordingPlan(**{**run.plan, "size": tuple(run.plan["size"])})
+        words, numbers = (plan.game, plan.behaviour), (plan.seed, plan.episode_steps, *plan.size)
+        if not all(isinstance(word, str) for word in words) or not all(type(one) is int for one in numbers):
+            raise TypeError("a word or number in it is none")
+        return plan
     except (KeyError, TypeError) as error:
         raise UserError(f"{run.folder / RUN}: its plan cannot be read ({error})") from None
 
 
+def _opened(run: LmpRun) -> FreedoomGame:
+    plan = plan_of(run)
+    try:
+        game = plan.open_game()
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise UserError(f"{run.folder / RUN}: its game cannot be opened ({error})") from None
+    if not isinstance(game, FreedoomGame):
+        game.close()
+        raise UserError(f"{run.folder / RUN}: {plan.game} is not a game of Freedoom")
+    return game
+
+
 def recorders_spec(run: LmpRun) -> DatasetSpec:
     """The dataset file that the recorder writes of this run."""
-    plan = plan_of(run)
-    with contextlib.closing(plan.open_game()) as game:
-        return dataset_spec(plan, game)
+    with contextlib.closing(_opened(run)) as game:
+        return dataset_spec(plan_of(run), game)
 
 
 class FreedoomReplay:
@@ -81,9 +99,7 @@ class FreedoomReplay:
         self._game: FreedoomGame | None = None
 
     def start(self) -> None:
-        game = plan_of(self.run).open_game()
-        assert isinstance(game, FreedoomGame)
-        self._game = game
+        self._game = _opened(self.run)
 
     def seek(self, tick: int) -> None:
         """An episode is replayed from its start."""

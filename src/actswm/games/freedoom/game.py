@@ -122,6 +122,7 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         if not Path(path).is_file():
             raise UserError(f"{path}: no such demo file")
         frames, actions, telemetry = [], [], []
+        most = Path(path).stat().st_size + DEMO_TAIL  # a step takes at least a byte
         with self._watched():
             doom = self._level(seed)
             doom.replay_episode(str(Path(path).resolve()))
@@ -133,6 +134,9 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
                 telemetry.append(self._telemetry)
                 doom.advance_action(1, True)
                 actions.append(doom.get_last_action())
+                if len(actions) > most:
+                    self.close()
+                    raise UserError(f"{path}: the engine does not replay it; the demo is damaged, record it again")
         if not doom.is_replaying_episode():  # it ran out; else the episode ended in it
             frames, actions = frames[: 1 - DEMO_TAIL], actions[:-DEMO_TAIL]
         self.close()  # an engine that has replayed does not start new episodes from their seeds
