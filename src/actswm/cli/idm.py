@@ -14,6 +14,7 @@ from .printing import say
 
 if TYPE_CHECKING:
     from ..recovery.idm import InverseDynamics
+    from ..recovery.idm_training import IdmTraining
     from ..recovery.metrics import Scores
     from ..recovery.motion_idm import MotionIdm
 
@@ -29,6 +30,7 @@ def idm(
     ),
     steps: int = typer.Option(None, help="Training steps (default: 6000, 20000 or 2000)."),
     batch: int = typer.Option(None, help="Windows of 64 frames, or pairs of frames, in a step."),
+    frames: int = typer.Option(None, min=1, help="Learn from so many labelled frames at most (not for pair)."),
     size: int = typer.Option(None, help="Input resolution (default: 64; paper 128)."),
     frameskip: int = typer.Option(4, help="Raw steps of a model step."),
     seed: int = typer.Option(3072, help="Chooses order and initial weights."),
@@ -40,26 +42,34 @@ def idm(
 
     Example: actswm idm --data room.h5 --out runs/room-idm
     """
+    from ..data import open_checked
     from ..recovery.idm_training import IdmTraining
 
-    train = _train_pair if model == "pair" else _train_motion
     pace = (1e-3, 1e-3) if model == "pair" else (2e-3, 1e-2)
     training = IdmTraining(_STEPS[model] if steps is None else steps, batch or _BATCH[model], *pace, seed=seed)
-    trained, scores = train(data, model, training, size, frameskip)
+    trained, scores = (
+        _train_pair(data, training, size, frameskip)
+        if model == "pair"
+        else _train_motion(data, model, training, size, frameskip, frames)
+    )
     validation = {
         "key_accuracy": scores.key_accuracy.mean,
         "balanced_accuracy": scores.balanced_accuracy.mean,
         "f1": scores.f1.mean,
     }
     command = shlex.join(["actswm", *sys.argv[1:]])
-    trained.save(out, {"command": command, "data": data.name, "seed": seed, "validation": validation})
+    with open_checked(data) as file:
+        told = {"command": command, "data": data.name, "fps": file.fps, "seed": seed, "validation": validation}
+    trained.save(out, told)
     say(
         f"{out}: {training.steps} steps; validation: key accuracy {scores.key_accuracy}, active "
         f"{scores.active_accuracy}, balanced {scores.balanced_accuracy}, F1 {scores.f1}"
     )
 
 
-def _train_pair(data: Path, _: str, training, size, frameskip: int) -> tuple[InverseDynamics, Scores]:  # type: ignore[no-untyped-def]
+def _train_pair(
+    data: Path, training: IdmTraining, size: int | None, frameskip: int
+) -> tuple[InverseDynamics, Scores]:
     from ..recovery.idm import IdmConfig
     from ..recovery.idm_training import train_idm
     from .results import progress
@@ -69,7 +79,9 @@ def _train_pair(data: Path, _: str, training, size, frameskip: int) -> tuple[Inv
         return train_idm(data, config, training, lambda step, loss: move(step))
 
 
-def _train_motion(data: Path, model: str, training, size, frameskip: int) -> tuple[MotionIdm, Scores]:  # type: ignore[no-untyped-def]
+def _train_motion(
+    data: Path, model: str, training: IdmTraining, size: int | None, frameskip: int, frames: int | None
+) -> tuple[MotionIdm, Scores]:
     from ..recovery.motion_idm import SIZES, MotionIdmConfig
     from ..recovery.motion_training import train_motion_idm
     from .bars import bars
@@ -77,7 +89,7 @@ def _train_motion(data: Path, model: str, training, size, frameskip: int) -> tup
     settings = {**SIZES[model], **({"image_size": size} if size else {})}
     config = MotionIdmConfig(_vocabulary(data), frameskip, **settings)
     with bars() as move:
-        return train_motion_idm(data, config, training, move)
+        return train_motion_idm(data, config, training, move, frames)
 
 
 def _vocabulary(data: Path) -> str:

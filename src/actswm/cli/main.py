@@ -19,6 +19,7 @@ from .drift import drift
 from .export import export
 from .fidelity import fidelity
 from .idm import idm
+from .idm_score import idm_score
 from .inspect import inspect
 from .last_resort import BUG, refusal, write_details
 from .merge import merge
@@ -54,6 +55,7 @@ app.command()(export)
 app.command()(plan)
 app.command()(recover)
 app.command()(idm)
+app.command("idm-score")(idm_score)
 app.command()(score)
 app.command()(annotate)
 app.command()(drift)

@@ -57,10 +57,10 @@ def recover(
     """
     from ..errors import UserError
     from ..recovery.baselines import blind_baselines
-    from ..recovery.idm import InverseDynamics
     from ..recovery.metrics import score
     from ..recovery.prior import training_prior
     from ..recovery.protocol import RecoveryOptions, run_protocol
+    from ..recovery.saved_idm import load_idm
     from ..recovery.search import SearchSettings
     from ..recovery.windows import sample_windows, truth_of
     from .checkpoints import load_checkpoints
@@ -94,7 +94,7 @@ def recover(
     if picture_window >= len(sample):
         raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
-    direct = InverseDynamics.load(idm) if idm else None
+    direct = load_idm(idm) if idm else None
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
     recoveries = {}
     for name, model in models.items():

@@ -31,6 +31,7 @@ from .annotated_video import (
     annotate_video,
     annotation_spec,
 )
+from .idm_annotation import IdmJob
 from .video_source import VideoSource
 
 _BLOCK = 256
@@ -48,7 +49,7 @@ class AnnotationReport:
 def annotate(
     videos: Sequence[Path],
     out: Path,
-    job: AnnotationJob,
+    job: AnnotationJob | IdmJob,
     *,
     fps: float | None = None,
     provenance: Mapping[Path, Mapping[str, Any]] | None = None,
@@ -62,7 +63,7 @@ def annotate(
     `fps` is the rate of raw steps; without it that of the file, or of the first sound video. `provenance` tells of
     some videos where they come from, which is stored with their frames.
     """
-    if job.options.target == "far":
+    if isinstance(job, AnnotationJob) and job.options.target == "far":
         raise UserError("annotation needs each step's own frame as target: use every-step or joint")
     failures, keys = [], dict[int, Path]()
     for video in videos:
@@ -124,6 +125,7 @@ def _append(task: VideoTask, out: Path) -> None:
                 episode.add(
                     part.frames(rows),
                     part.action[rows],
+                    part.frame_valid[rows],
                     **{name: column[rows] for name, column in columns.items()},
                 )
     task.part.unlink()

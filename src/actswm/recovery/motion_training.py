@@ -17,7 +17,7 @@ from ..data import DatasetFile, WindowShape, open_checked, split_file, starts_in
 from ..data.frames import FrameReader
 from ..data.loader import StepSampler, require_vocabulary
 from .calibration import best_thresholds, fit_calibration
-from .domain import STRETCH, described
+from .domain import described
 from .idm_training import IdmTraining
 from .metrics import Scores
 from .motion import LOOKS, mirror
@@ -48,17 +48,23 @@ def train_motion_idm(
     config: MotionIdmConfig,
     training: IdmTraining,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    frames: int | None = None,
 ) -> tuple[MotionIdm, Scores]:
-    """The trained and calibrated model, and its scores on the validation split's model steps."""
+    """The trained and calibrated model, and its scores on the validation split's model steps.
+
+    With `frames` it learns from no more of the training split than the first episodes that have as many.
+    """
     with open_checked(data) as file:
         require_vocabulary(file, config.encoding)
         split = split_file(file)
-        window = int(min(_WINDOW, file.ep_len[split.train].max() - 1))
-        starts = starts_in(file, WindowShape(window + 1, 1), split.train)
+        enough = np.cumsum(file.ep_len[split.train]) - file.ep_len[split.train] < (frames or file.num_frames)
+        episodes = split.train[enough]
+        window = int(min(_WINDOW, file.ep_len[episodes].max(initial=2) - 1))
+        starts = starts_in(file, WindowShape(window + 1, 1), episodes)
         held_out_rows = starts_in(file, WindowShape(config.frameskip + 1, 1), split.validation)
         torch.manual_seed(training.seed)
         model = MotionIdm(config).train()
-        learned = measure(file, split.train, model, lambda *done: progress("optical flow", *done))
+        learned = measure(file, episodes, model, lambda *done: progress("optical flow", *done))
         held_out = measure(file, split.validation, model)
     _prepare(model, learned)
     place = np.full(int(learned.row.max()) + 2, -1)
@@ -68,8 +74,7 @@ def train_motion_idm(
     kept = np.isin(held_out.row, held_out_rows)
     answered = answer(model, held_out)
     _calibrate(model, answered, kept)
-    stretches = described(learned.motion, model.grid)[:: STRETCH // 2]
-    model.domain.fit(stretches, described(held_out.motion, model.grid)[kept])
+    model.domain.fit(described(learned.motion, model.grid), described(held_out.motion, model.grid))
     scored = answer(model, held_out).of(kept & np.isin(held_out.row, _every(held_out_rows, config.frameskip)))
     return model, scores_of(model, scored, STEP)
 
