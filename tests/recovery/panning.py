@@ -36,7 +36,7 @@ def panning_episode(rng: np.random.Generator, length: int, world: np.ndarray) ->
     return np.stack(pixels), np.stack(actions)
 
 
-def write_panning_file(path: Path, episodes: int = 14, length: int = 160, seed: int = 0) -> Path:
+def write_panning_file(path: Path, episodes: int = 40, length: int = 160, seed: int = 0) -> Path:
     rng, world = np.random.default_rng(seed), panorama()
     with DatasetWriter(path, DatasetSpec(KEYS14, SIZE, SIZE, fps=20.0, source="made/panning")) as writer:
         for _ in range(episodes):

@@ -12,6 +12,7 @@ import typer
 from ..errors import UserError
 from . import bench, harvest, hud, replay, tasks
 from .annotate import annotate
+from .bench_annotate import bench_annotate
 from .bench_harvest import bench_harvest
 from .clean import clean, import_app
 from .demo import demo
@@ -64,6 +65,7 @@ app.command()(sheet)
 app.command()(report)
 app.command()(play)
 bench.app.command("harvest")(bench_harvest)
+bench.app.command("annotate")(bench_annotate)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 
