@@ -82,8 +82,8 @@ def _make_video(path: Path, frames: int, shape: tuple[int, int]) -> Path:
     """A window that wanders over a large picture."""
     height, width = shape
     noise = np.random.default_rng(0).integers(0, 256, (height + 256, width + 256, 3), dtype=np.uint8)
-    world = cv2.GaussianBlur(noise, (0, 0), 2.0)
-    world = np.clip((world.astype(np.float32) - 127) * 5 + 127, 0, 255).astype(np.uint8)
+    smooth = cv2.GaussianBlur(noise, (0, 0), 2.0).astype(np.float32)
+    world = np.clip((smooth - 127) * 5 + 127, 0, 255).astype(np.uint8)
     with VideoWriter(path, height=height, width=width, fps=Fraction(1000, _STEP_MS)) as writer:
         for number in range(frames):
             y, x = (int(128 + 120 * np.sin(number / pace)) for pace in (37, 53))
