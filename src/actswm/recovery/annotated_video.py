@@ -57,6 +57,8 @@ class VideoTask:
     spec: DatasetSpec
     provenance: Mapping[str, Any] | None = None
     """Where the video comes from; stored with each of its frames."""
+    source: VideoSource | None = None
+    """The video, if it has been opened before: reading its timestamps takes a while."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
     if done := _done_before(task):
         return done
     try:
-        source = VideoSource.open(task.video)
+        source = task.source or VideoSource.open(task.video)
         total = source.count_at(task.spec.fps)
         told = {PROVENANCE: provenance_bytes(task.provenance or {})} if PROVENANCE in task.spec.columns else {}
         with ExitStack() as files:

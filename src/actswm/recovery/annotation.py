@@ -10,7 +10,7 @@ import hashlib
 import shutil
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,11 @@ def annotate(
     """
     if isinstance(job, AnnotationJob) and job.options.target == "far":
         raise UserError("annotation needs each step's own frame as target: use every-step or joint")
-    failures, keys = [], dict[int, Path]()
+    failures, keys, sources = [], dict[int, Path](), dict[Path, VideoSource]()
     for video in videos:
         try:
-            rate = VideoSource.open(video).fps
+            sources[video] = replace(VideoSource.open(video), path=video.resolve())
+            rate = sources[video].fps
         except UserError as error:
             failures.append(Failure(video.name, str(error)))
             continue
@@ -84,7 +85,9 @@ def annotate(
             _require_same_annotation(out, spec)
         known, told = _keys_in(out), provenance or {}
         tasks = [
-            VideoTask(video.resolve(), key, folder.resolve() / f"{key:016x}.h5", job, spec, told.get(video))
+            VideoTask(
+                video.resolve(), key, folder.resolve() / f"{key:016x}.h5", job, spec, told.get(video), sources[video]
+            )
             for key, video in keys.items()
             if key not in known
         ]

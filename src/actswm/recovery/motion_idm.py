@@ -29,6 +29,7 @@ from .windows import WindowSample
 
 RAW, STEP = 0, 1
 _CLIP = 8.0
+_LONGEST = 64
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class MotionIdmConfig:
     width: int = 128
     dilations: list[int] = field(default_factory=lambda: [1, 2, 4, 1, 2])
     kind: str = "motion"
+
+    def __post_init__(self) -> None:
+        if not all(1 <= dilation <= _LONGEST for dilation in self.dilations):
+            raise UserError(f"an idm's dilations lie between 1 and {_LONGEST}, not {self.dilations}")
 
     @property
     def encoding(self) -> ActionEncoding:
