@@ -21,7 +21,7 @@ COMMANDS = {
     "train": "train tiny/lewm --data {data} --out {out} training.steps=1 --quiet",
     "export": "export {model} --out {out}",
     "drift": "drift {model} --data {data} --windows 4 --context 4 --horizon 4 --json {out}.json",
-    "idm": "idm --data {data} --steps 1 --size 16 --out {out}",
+    "idm": "idm --data {data} --steps 1 --size 32 --out {out}",
     "recover": "recover {model} --data {data} --windows 2 --steps 2 --json {out}.json",
 }
 

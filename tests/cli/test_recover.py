@@ -13,6 +13,8 @@ from actswm.formats.owamcap import OwamcapWriter
 from actswm.saved_models import SHIPPED
 
 from ..model.small_models import disturbed, small_config
+from ..recovery.panning import write_panning_file
+from ..recovery.test_motion_idm import made_video as video_of
 
 MINECRAFT_CLIP = Path(__file__).parents[2] / ".." / "shared" / "samples" / "minecraft" / "build_pillar_0.mp4"
 
@@ -132,3 +134,23 @@ def test_score_compares_two_recordings(tmp_path):
     controls = {control["name"]: control for control in json.loads(figures.read_text())["controls"]}
     assert controls["W"]["recall"]["mean"] == 0
     assert all(c["f1"]["mean"] == 1 for name, c in controls.items() if name != "W")
+
+
+def test_idm_score_and_annotation_by_idm(tmp_path):
+    data = write_panning_file(tmp_path / "panning.h5", episodes=6, length=80)
+    trained = run("idm", "--data", data, "--out", tmp_path / "idm", "--steps", 2, "--size", 32, "--batch", 4)
+    assert trained.exit_code == 0, trained.output
+    scored = run("idm-score", tmp_path / "idm", "--data", data, "--other", data, "--json", tmp_path / "s.json")
+    assert scored.exit_code == 0, scored.output
+    figures = json.loads((tmp_path / "s.json").read_text())
+    assert set(figures["separations"]) == {"panning", "white noise", "frozen picture", "black", "text editor"}
+    assert len(figures["reliability"][0]["count"]) == 15
+    black = video_of(tmp_path / "black.mkv", np.zeros((60, 32, 32, 3), np.uint8))
+    line = ("annotate", black, "--idm", tmp_path / "idm", "--out", tmp_path / "out.h5")
+    refused = run(*line)
+    assert refused.exit_code == 1 and "--force" in refused.output
+    forced = run(*line, "--force", "--min-confidence", 1)
+    assert forced.exit_code == 0, forced.output
+    assert "marked invalid" in forced.output and "60 frames of 1 videos" in forced.output
+    nameless = run("annotate", black, "--out", tmp_path / "out.h5")
+    assert nameless.exit_code != 0

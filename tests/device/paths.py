@@ -241,7 +241,7 @@ def test_plan(checkpoint, tmp_path, moves, search, precision):
 def test_idm_and_recover(square_file, checkpoint, tmp_path, moves, how):
     for device in DEVICES:
         moves.clear()
-        sizes = ("--steps", 3, "--batch", 8, "--size", 32)
+        sizes = ("--model", "pair", "--steps", 3, "--batch", 8, "--size", 32)
         actswm("idm", "--data", square_file, "--out", tmp_path / f"idm-{device}", *sizes, "--device", device)
         assert (len(moves) > 100) == (device == pretend.NAME)
     search = ("--windows", 2, "--steps", 3, "--split", "all", "--candidates", 32, "--elites", 8, "--iterations", 2)

@@ -6,7 +6,7 @@ from sklearn import metrics as sk
 
 from actswm.controls import KEYS14, MINECRAFT
 from actswm.intervals import resampled_sums
-from actswm.recovery.metrics import score
+from actswm.recovery.metrics import score, score_grouped
 
 
 def arrays(seed: int, windows: int = 5, steps: int = 16):
@@ -81,3 +81,12 @@ def test_camera_is_scored_by_its_error():
     assert set(scores.camera_error) == {"pitch", "yaw"}
     assert scores.camera_error["yaw"].mean == pytest.approx(2, abs=1e-5)
     assert len(scores.controls) == MINECRAFT.size - 2
+
+
+def test_groups_of_one_length_are_windows():
+    recovered, recorded = arrays(3)
+    groups = np.repeat(np.arange(5), 16)
+    flat = score_grouped(recovered.reshape(80, 14), recorded.reshape(80, 14), KEYS14, groups)
+    whole = score(recovered, recorded, KEYS14)
+    assert flat.controls == whole.controls and flat.f1 == whole.f1
+    assert flat.balanced_accuracy == whole.balanced_accuracy and flat.key_accuracy == whole.key_accuracy

@@ -7,16 +7,31 @@ from typing import Any, Literal
 
 import typer
 
-from .arguments import DEVICE, EXECUTOR, MODEL, Executor, file_to_write
+from .arguments import DEVICE, EXECUTOR, Executor, file_to_write
 from .printing import say
 from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW, Search
 
+_MUCH = 0.1
+"""Share of invalid frames that is worth a warning."""
+
 
 def annotate(
-    checkpoint: Path = MODEL,
-    videos: list[Path] = typer.Argument(help="Video files of any kind that PyAV opens, or the folder of a harvest."),
+    inputs: list[Path] = typer.Argument(
+        metavar="[MODEL] VIDEOS...",
+        help="A run, a saved model's folder or shipped weights by name (not with --idm); then video files of any kind "
+        "that PyAV opens, or the folder of a harvest.",
+    ),
     out: Path = typer.Option(
         ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
+    ),
+    idm: Path = typer.Option(
+        None, help="Label by this inverse-dynamics model (actswm idm) alone: fast, and it says how sure it is."
+    ),
+    min_confidence: float = typer.Option(
+        0.7, min=0, max=1, help="--idm: steps whose labels are less likely right are marked invalid."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="--idm: label videos unlike anything that the model was trained on, too."
     ),
     actions: Path = typer.Option(
         None, help="Dataset file whose training actions guide the search (best: the model's own data)."
@@ -37,44 +52,53 @@ def annotate(
     workers: int = typer.Option(1, min=1, help="Videos that are worked on at the same time."),
     executor: Executor = EXECUTOR,
 ) -> None:
-    """Label videos that have no actions with those that a world model finds in them.
+    """Label videos that have no actions with those that a world model, or an inverse-dynamics model, finds in them.
 
     The labels are the model's: they mean what its vocabulary means in the game it was trained on. Each video is one
-    episode. Nothing in the file says how sure a label is: check some against recorded actions (actswm recover).
-    The same command again does only what is missing. Exit code 1: some videos could not be read.
+    episode. Labels of --idm come with a probability, and a video that is nothing like its game is refused; nothing says
+    how sure a world model's label is: check some against recorded actions (actswm recover).
+    The same command again does only what is missing. Exit code 1: some videos could not be read, or were refused.
 
-    Example: actswm annotate runs/room/model clips/*.mp4 --actions room.h5 --out clips.h5
+    Example: actswm annotate clips/*.mp4 --idm runs/room-idm --out clips.h5
     """
     from ..curation.harvest.clips import read_clips
+    from ..errors import UserError
     from ..recovery.annotation import AnnotationJob, annotation_rate
     from ..recovery.annotation import annotate as run
+    from ..recovery.idm_annotation import IdmJob
     from ..recovery.protocol import RecoveryOptions
     from ..recovery.search import SearchSettings
     from ..saved_models import locate
     from .bars import bars
-    from .trained_on import warn_of_other_frames
+    from .trained_on import warn_of_other_frames, warn_of_other_rate
 
-    options = RecoveryOptions(
-        SearchSettings(candidates, elites, iterations, clip=clip),
-        method,
-        target,
-        joint_window,
-        seed=seed,
-    )
-    job = AnnotationJob(
-        locate(checkpoint).resolve(),
-        options,
-        actions.resolve() if actions else None,
-        owamcap.resolve() if owamcap else None,
-        threads=1 if workers > 1 or executor == "ray" else None,
-        device=device,
-    )
+    threads = 1 if workers > 1 or executor == "ray" else None
+    mcap = owamcap.resolve() if owamcap else None
+    job: AnnotationJob | IdmJob
+    if idm:
+        videos, job = inputs, IdmJob(idm.resolve(), min_confidence, force, mcap, threads)
+    else:
+        videos = inputs[1:]
+        if not videos:
+            raise UserError("name a model and then videos, or --idm and videos")
+        options = RecoveryOptions(
+            SearchSettings(candidates, elites, iterations, clip=clip),
+            method,
+            target,
+            joint_window,
+            seed=seed,
+        )
+        job = AnnotationJob(
+            locate(inputs[0]).resolve(), options, actions.resolve() if actions else None, mcap, threads, device
+        )
     provenance: dict[Path, dict[str, Any]] = {}
     for folder in [path for path in videos if path.is_dir()]:
         provenance |= read_clips(folder)
     files = [file for path in videos for file in (read_clips(path) if path.is_dir() else [path])]
     rate = fps or annotation_rate(files, out)
-    if rate:
+    if rate and isinstance(job, IdmJob):
+        warn_of_other_rate(job.idm, rate)
+    elif rate and isinstance(job, AnnotationJob):
         warn_of_other_frames(job.checkpoint, "the videos (see --fps)", rate)
     with bars() as move:
         report = run(
@@ -90,6 +114,12 @@ def annotate(
         )
     for video in report.annotated:
         say(f"{video.name}: {video.frames:,} frames")
+        if video.invalid > _MUCH * video.frames:
+            say(
+                f"{video.name}: {video.invalid / video.frames:.0%} of its frames are marked invalid, "
+                f"{video.off_domain / video.frames:.0%} are unlike what the idm was trained on",
+                err=True,
+            )
     if report.known:
         say(f"{report.known} videos were in {out} before")
     if report.annotated or report.known:

@@ -1,53 +1,102 @@
-"""`actswm idm`: train the inverse-dynamics baseline."""
+"""`actswm idm`: train an inverse-dynamics model, which names the controls that a video shows."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from .arguments import DEVICE, dataset_file
+from .arguments import dataset_file
 from .printing import say
+
+if TYPE_CHECKING:
+    from ..recovery.idm import InverseDynamics
+    from ..recovery.idm_training import IdmTraining
+    from ..recovery.metrics import Scores
+    from ..recovery.motion_idm import MotionIdm
+
+_STEPS = {"small": 6000, "paper": 20000, "pair": 2000}
+_BATCH = {"small": 32, "paper": 64, "pair": 64}
 
 
 def idm(
     data: Path = dataset_file("Dataset file to train on."),
     out: Path = typer.Option(..., "--out", help="Folder for the trained model."),
-    steps: int = typer.Option(2000, help="Training steps."),
-    batch: int = typer.Option(64, help="Pairs of frames in a step."),
-    size: int = typer.Option(64, help="Input resolution."),
-    frameskip: int = typer.Option(4, help="Raw steps between the two frames."),
-    device: str = DEVICE,
+    model: Literal["small", "paper", "pair"] = typer.Option(
+        "small", help="Optical flow of all frames around a step, in two sizes; or two frames (the baseline)."
+    ),
+    steps: int = typer.Option(None, help="Training steps (default: 6000, 20000 or 2000)."),
+    batch: int = typer.Option(None, help="Windows of 64 frames, or pairs of frames, in a step."),
+    frames: int = typer.Option(None, min=1, help="Learn from so many labelled frames at most (not for pair)."),
+    size: int = typer.Option(None, help="Input resolution (default: 64; paper 128)."),
+    frameskip: int = typer.Option(4, help="Raw steps of a model step."),
+    device: str = typer.Option(
+        "auto", "--device", help="Of the pair network; the others spend their time on optical flow and stay on the CPU."
+    ),
     seed: int = typer.Option(3072, help="Chooses order and initial weights."),
 ) -> None:
-    """Train the inverse-dynamics baseline: two neighbouring frames in, the step's controls out.
+    """Train an inverse-dynamics model: video in, the controls of every step out.
+
+    What it has learned is checked, and its probabilities are calibrated, on the validation split. `actswm annotate
+    --idm` labels videos with it, `actswm idm-score` tells how good the labels are.
 
     Example: actswm idm --data room.h5 --out runs/room-idm
     """
     from ..data import open_checked
-    from ..recovery.idm import IdmConfig
-    from ..recovery.idm_training import IdmTraining, train_idm
-    from .results import progress
+    from ..recovery.idm_training import IdmTraining
 
-    with open_checked(data) as file:
-        config = IdmConfig(file.vocabulary.name, frameskip, size)
-    with progress("idm", steps) as move:
-        model, scores = train_idm(
-            data,
-            config,
-            IdmTraining(steps, batch, seed=seed),
-            lambda step, loss: move(step),
-            device,
-        )
+    pace = (1e-3, 1e-3) if model == "pair" else (2e-3, 1e-2)
+    training = IdmTraining(_STEPS[model] if steps is None else steps, batch or _BATCH[model], *pace, seed=seed)
+    trained, scores = (
+        _train_pair(data, training, size, frameskip, device)
+        if model == "pair"
+        else _train_motion(data, model, training, size, frameskip, frames)
+    )
     validation = {
         "key_accuracy": scores.key_accuracy.mean,
         "balanced_accuracy": scores.balanced_accuracy.mean,
+        "f1": scores.f1.mean,
     }
     command = shlex.join(["actswm", *sys.argv[1:]])
-    model.save(out, {"command": command, "data": data.name, "seed": seed, "validation": validation})
+    with open_checked(data) as file:
+        told = {"command": command, "data": data.name, "fps": file.fps, "seed": seed, "validation": validation}
+    trained.save(out, told)
     say(
-        f"{out}: {steps} steps; validation: key accuracy {scores.key_accuracy}, "
-        f"active {scores.active_accuracy}, balanced {scores.balanced_accuracy}"
+        f"{out}: {training.steps} steps; validation: key accuracy {scores.key_accuracy}, active "
+        f"{scores.active_accuracy}, balanced {scores.balanced_accuracy}, F1 {scores.f1}"
     )
+
+
+def _train_pair(
+    data: Path, training: IdmTraining, size: int | None, frameskip: int, device: str
+) -> tuple[InverseDynamics, Scores]:
+    from ..recovery.idm import IdmConfig
+    from ..recovery.idm_training import train_idm
+    from .results import progress
+
+    config = IdmConfig(_vocabulary(data), frameskip, size or IdmConfig.image_size)
+    with progress("idm", training.steps) as move:
+        return train_idm(data, config, training, lambda step, loss: move(step), device)
+
+
+def _train_motion(
+    data: Path, model: str, training: IdmTraining, size: int | None, frameskip: int, frames: int | None
+) -> tuple[MotionIdm, Scores]:
+    from ..recovery.motion_idm import SIZES, MotionIdmConfig
+    from ..recovery.motion_training import train_motion_idm
+    from .bars import bars
+
+    settings = {**SIZES[model], **({"image_size": size} if size else {})}
+    config = MotionIdmConfig(_vocabulary(data), frameskip, **settings)
+    with bars() as move:
+        return train_motion_idm(data, config, training, move, frames)
+
+
+def _vocabulary(data: Path) -> str:
+    from ..data import open_checked
+
+    with open_checked(data) as file:
+        return file.vocabulary.name

@@ -12,6 +12,7 @@ import typer
 from ..errors import UserError
 from . import bench, harvest, hud, replay, tasks
 from .annotate import annotate
+from .bench_annotate import bench_annotate
 from .bench_harvest import bench_harvest
 from .clean import clean, import_app
 from .demo import demo
@@ -19,6 +20,7 @@ from .drift import drift
 from .export import export
 from .fidelity import fidelity
 from .idm import idm
+from .idm_score import idm_score
 from .inspect import inspect
 from .last_resort import BUG, refusal, write_details
 from .merge import merge
@@ -54,6 +56,7 @@ app.command()(export)
 app.command()(plan)
 app.command()(recover)
 app.command()(idm)
+app.command("idm-score")(idm_score)
 app.command()(score)
 app.command()(annotate)
 app.command()(drift)
@@ -62,6 +65,7 @@ app.command()(sheet)
 app.command()(report)
 app.command()(play)
 bench.app.command("harvest")(bench_harvest)
+bench.app.command("annotate")(bench_annotate)
 app.add_typer(bench.app, name="bench")
 app.add_typer(tasks.app, name="tasks")
 

@@ -62,6 +62,7 @@ def recover(
     from ..recovery.metrics import score
     from ..recovery.prior import training_prior
     from ..recovery.protocol import RecoveryOptions, run_protocol
+    from ..recovery.saved_idm import load_idm
     from ..recovery.search import SearchSettings
     from ..recovery.windows import sample_windows, truth_of
     from .checkpoints import load_checkpoints
@@ -95,7 +96,9 @@ def recover(
     if picture_window >= len(sample):
         raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
-    direct = InverseDynamics.load(idm).to(first.device) if idm else None
+    direct = load_idm(idm) if idm else None
+    if isinstance(direct, InverseDynamics):
+        direct.to(first.device)
     truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
     recoveries = {}
     for name, model in models.items():

@@ -44,5 +44,20 @@ def warn_of_other_frames(
         )
 
 
+def warn_of_other_rate(idm: Path, fps: float) -> None:
+    """The same for an inverse-dynamics model: at another rate all motion looks faster or slower."""
+    from ..recovery.idm_file import read_provenance
+    from ..recovery.saved_idm import load_motion_idm
+
+    load_motion_idm(idm)
+    trained = read_provenance(idm).get("fps")
+    if isinstance(trained, (int, float)) and abs(trained / fps - 1) > _SAME_RATE:
+        say(
+            f"{idm}: was trained on {trained:g} steps a second, not {fps:g} as in the videos (see --fps); "
+            "expect it to be worse there",
+            err=True,
+        )
+
+
 def _fields(tree: Any) -> dict[str, Any]:
     return tree if isinstance(tree, dict) else {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 
@@ -21,6 +22,8 @@ from ..formats.owamcap import OwamcapWriter
 from ..model import WorldModel
 from ..model.device import chosen_device
 from ..saved_models import WEIGHTS_FILE, locate, read_config
+from .annotated_rows import AnnotatedRows
+from .idm_annotation import IdmJob, idm_attributes, idm_columns, idm_rows, loaded_idm, weights_digest
 from .labelling import label_frames
 from .prior import ActionPrior, made_prior, training_prior
 from .protocol import RecoveryOptions
@@ -53,16 +56,22 @@ class VideoTask:
     video: Path
     key: int
     part: Path
-    job: AnnotationJob
+    job: AnnotationJob | IdmJob
     spec: DatasetSpec
     provenance: Mapping[str, Any] | None = None
     """Where the video comes from; stored with each of its frames."""
+    source: VideoSource | None = None
+    """The video, if it has been opened before: reading its timestamps takes a while."""
 
 
 @dataclass(frozen=True)
 class Annotated:
+    """`invalid` of the frames are not to be trained on; `off_domain` are unlike what the labeller was trained on."""
+
     name: str
     frames: int
+    invalid: int = 0
+    off_domain: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,37 +84,37 @@ def annotate_video(task: VideoTask, progress: Progress | None = None) -> Annotat
     """Label one video into its part file, which appears when it is complete."""
     if task.job.threads:
         torch.set_num_threads(task.job.threads)
+        cv2.setNumThreads(task.job.threads)
     if done := _done_before(task):
         return done
     try:
-        source = VideoSource.open(task.video)
+        source = task.source or VideoSource.open(task.video)
         total = source.count_at(task.spec.fps)
-        model, prior = _loaded(task.job)
-        generator = torch.Generator().manual_seed(task.job.options.seed)
-        search = task.job.options.searcher(model, prior, generator)
-        frames = source.read(model.config.image_size, task.spec.fps)
         told = {PROVENANCE: provenance_bytes(task.provenance or {})} if PROVENANCE in task.spec.columns else {}
         with ExitStack() as files:
             writer = files.enter_context(new_dataset(task.part, task.spec))
             mcap = files.enter_context(_owamcap(task)) if task.job.owamcap else None
             episode = files.enter_context(writer.episode())
-            for rows in label_frames(search, frames, task.job.options.window):
+            invalid = off_domain = 0
+            for rows in _labelled(task, source):
                 count = len(rows.pixels)
                 episode.add(
                     rows.pixels,
                     rows.action,
-                    score=rows.score,
-                    gain=rows.gain,
+                    rows.valid,
+                    **rows.columns,
                     video=np.full(count, task.video.name.encode()[:_NAME_BYTES]),
                     video_key=np.full(count, task.key),
                     **{name: np.full(count, text) for name, text in told.items()},
                 )
+                invalid += 0 if rows.valid is None else int((~rows.valid).sum())
+                off_domain += _foreign(rows.columns)
                 if mcap:
                     for frame, action in zip(rows.pixels, rows.action):
                         mcap.add(frame, action)
                 if progress:
                     progress(episode.length, max(total, episode.length))
-        return Annotated(task.video.name, episode.length)
+        return Annotated(task.video.name, episode.length, invalid, off_domain)
     except UserError as error:
         message = str(error)
         return Failure(task.video.name, message if str(task.video) in message else f"{task.video}: {message}")
@@ -118,7 +127,27 @@ def _done_before(task: VideoTask) -> Annotated | None:
     with open_checked(task.part) as part:
         same = all(part.attributes.get(name) == value for name, value in task.spec.attributes.items())
         same &= part.fps == task.spec.fps and set(part.extra_columns) == set(task.spec.columns)
-        return Annotated(task.video.name, part.num_frames) if same else None
+        if not same:
+            return None
+        columns = {name: part.column(name) for name in part.extra_columns}
+        invalid = int((~part.frame_valid.astype(bool)).sum())
+        return Annotated(task.video.name, part.num_frames, invalid, _foreign(columns))
+
+
+def _foreign(columns: Mapping[str, Any]) -> int:
+    return int((columns["off_domain"] > 1).sum()) if "off_domain" in columns else 0
+
+
+def _labelled(task: VideoTask, source: VideoSource) -> Iterator[AnnotatedRows]:
+    job = task.job
+    frames = source.read(task.spec.height, task.spec.fps)
+    if isinstance(job, IdmJob):
+        yield from idm_rows(job, frames)
+        return
+    model, prior = _loaded(job)
+    search = job.options.searcher(model, prior, torch.Generator().manual_seed(job.options.seed))
+    for rows in label_frames(search, frames, job.options.window):
+        yield AnnotatedRows(rows.pixels, rows.action, {"score": rows.score, "gain": rows.gain})
 
 
 def provenance_bytes(told: Mapping[str, Any]) -> bytes:
@@ -130,8 +159,25 @@ def provenance_bytes(told: Mapping[str, Any]) -> bytes:
     return text
 
 
-def annotation_spec(job: AnnotationJob, fps: float, provenance: bool = False) -> DatasetSpec:
+def annotation_spec(job: AnnotationJob | IdmJob, fps: float, provenance: bool = False) -> DatasetSpec:
     """What the file says of itself: which model, in which vocabulary, searched how."""
+    video_columns = {
+        "video": Column(f"S{_NAME_BYTES}"),
+        "video_key": Column("int64"),
+        **({PROVENANCE: Column(f"S{_PROVENANCE_BYTES}")} if provenance else {}),
+    }
+    if isinstance(job, IdmJob):
+        labeller, digest = loaded_idm(job.idm), weights_digest(job.idm)
+        return DatasetSpec(
+            labeller.encoding.vocabulary,
+            labeller.config.image_size,
+            labeller.config.image_size,
+            fps,
+            source="annotated video",
+            action_origin=f"recovered by inverse dynamics, {job.idm.name} ({digest[:12]})",
+            attributes=idm_attributes(job),
+            columns={**idm_columns(job), **video_columns},
+        )
     model, prior = _loaded(job)
     name = job.checkpoint.resolve().name
     name = job.checkpoint.resolve().parent.name if name == "model" else name
@@ -157,9 +203,7 @@ def annotation_spec(job: AnnotationJob, fps: float, provenance: bool = False) ->
         columns={
             "score": Column("float32", (controls,)),
             "gain": Column("float32"),
-            "video": Column(f"S{_NAME_BYTES}"),
-            "video_key": Column("int64"),
-            **({PROVENANCE: Column(f"S{_PROVENANCE_BYTES}")} if provenance else {}),
+            **video_columns,
         },
     )
 

@@ -10,7 +10,7 @@ import hashlib
 import shutil
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from .annotated_video import (
     annotate_video,
     annotation_spec,
 )
+from .idm_annotation import IdmJob
 from .video_source import VideoSource
 
 _BLOCK = 256
@@ -48,7 +49,7 @@ class AnnotationReport:
 def annotate(
     videos: Sequence[Path],
     out: Path,
-    job: AnnotationJob,
+    job: AnnotationJob | IdmJob,
     *,
     fps: float | None = None,
     provenance: Mapping[Path, Mapping[str, Any]] | None = None,
@@ -62,12 +63,13 @@ def annotate(
     `fps` is the rate of raw steps; without it that of the file, or of the first sound video. `provenance` tells of
     some videos where they come from, which is stored with their frames.
     """
-    if job.options.target == "far":
+    if isinstance(job, AnnotationJob) and job.options.target == "far":
         raise UserError("annotation needs each step's own frame as target: use every-step or joint")
-    failures, keys = [], dict[int, Path]()
+    failures, keys, sources = [], dict[int, Path](), dict[Path, VideoSource]()
     for video in videos:
         try:
-            rate = VideoSource.open(video).fps
+            sources[video] = replace(VideoSource.open(video), path=video.resolve())
+            rate = sources[video].fps
         except UserError as error:
             failures.append(Failure(video.name, str(error)))
             continue
@@ -83,7 +85,9 @@ def annotate(
             _require_same_annotation(out, spec)
         known, told = _keys_in(out), provenance or {}
         tasks = [
-            VideoTask(video.resolve(), key, folder.resolve() / f"{key:016x}.h5", job, spec, told.get(video))
+            VideoTask(
+                video.resolve(), key, folder.resolve() / f"{key:016x}.h5", job, spec, told.get(video), sources[video]
+            )
             for key, video in keys.items()
             if key not in known
         ]
@@ -124,6 +128,7 @@ def _append(task: VideoTask, out: Path) -> None:
                 episode.add(
                     part.frames(rows),
                     part.action[rows],
+                    part.frame_valid[rows],
                     **{name: column[rows] for name, column in columns.items()},
                 )
     task.part.unlink()

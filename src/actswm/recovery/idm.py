@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from ..atomic import write_whole
 from ..controls import ActionEncoding, vocabulary_of
 from ..data.loader import WindowDataset
 from ..errors import UserError
 from ..model.convnet import ConvConfig, ConvEncoder
-from ..model.pretrained import require_finite
+from .idm_file import read_idm, write_idm
 from .windows import WindowSample
 
-CONFIG_FILE = "idm.json"
-WEIGHTS_FILE = "idm.safetensors"
 _BATCH = 64
 
 
@@ -85,22 +79,8 @@ class InverseDynamics(nn.Module):
         return torch.stack(windows).numpy()
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:
-        weights = save({name: part.cpu().contiguous() for name, part in self.state_dict().items()})
-        write_whole(folder / WEIGHTS_FILE, weights)
-        content = {"config": asdict(self.config), "provenance": dict(provenance)}
-        write_whole(folder / CONFIG_FILE, json.dumps(content, indent=2) + "\n")
+        write_idm(folder, self.config, self.state_dict(), provenance)
 
     @staticmethod
     def load(folder: Path) -> InverseDynamics:
-        try:
-            config = IdmConfig(**json.loads((folder / CONFIG_FILE).read_text())["config"])
-            model = InverseDynamics(config)
-            state = load_file(folder / WEIGHTS_FILE)
-            require_finite(state, str(folder / WEIGHTS_FILE))
-            model.load_state_dict(state)
-        except FileNotFoundError as error:
-            raise UserError(f"{folder}: not a saved idm (no {Path(error.filename).name})") from None
-        except (ValueError, KeyError, TypeError, SafetensorError, RuntimeError, ZeroDivisionError) as error:
-            reason = " ".join(str(error).split())[:200]
-            raise UserError(f"{folder}: not a sound idm ({reason}); train it again") from None
-        return model.eval()
+        return read_idm(folder, lambda config: InverseDynamics(IdmConfig(**config)))

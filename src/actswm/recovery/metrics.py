@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import Vocabulary
-from ..intervals import Estimate, bootstrap, estimate, resampled_sums
+from ..intervals import Estimate, Groups, bootstrap, estimate, resampled_sums
 
 Array = NDArray[np.floating]
 
@@ -91,13 +91,30 @@ def score(recovered: Array, recorded: Array, vocabulary: Vocabulary) -> Scores:
     if recovered.shape != recorded.shape or recorded.shape[-1] != vocabulary.size:
         raise ValueError(f"recovered {recovered.shape} and recorded {recorded.shape} do not match")
     binary = vocabulary.binary
-    per_window = count(recovered[..., binary], recorded[..., binary])
-    stacked = np.stack([per_window.tp, per_window.fp, per_window.fn, per_window.tn], 1)
+    outcomes = count(recovered[..., binary], recorded[..., binary])
+    errors = np.abs(recovered - recorded).mean(1)[:, ~binary]
+    return _scores(outcomes, errors, None, recorded.shape[0] * recorded.shape[1], vocabulary)
+
+
+def score_grouped(recovered: Array, recorded: Array, vocabulary: Vocabulary, groups: NDArray[np.integer]) -> Scores:
+    """Step vectors (N, A) of episodes of any length -> all scores; `groups` (N,) names each step's episode."""
+    binary = vocabulary.binary
+    steps = count(recovered[:, None, binary], recorded[:, None, binary])
+    names, index = np.unique(groups, return_inverse=True)
+    summed = [np.zeros((len(names), int(binary.sum()))) for _ in range(4)]
+    for total, part in zip(summed, (steps.tp, steps.fp, steps.fn, steps.tn)):
+        np.add.at(total, index, part)
+    errors = np.abs(recovered - recorded)[:, ~binary]
+    return _scores(Counts(*summed), errors, groups, len(recorded), vocabulary)
+
+
+def _scores(outcomes: Counts, errors: Array, groups: Groups, steps: int, vocabulary: Vocabulary) -> Scores:
+    """Counts (N, A) of what is resampled as a whole, and the errors of the continuous controls."""
+    stacked = np.stack([outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn], 1)
     total, samples = Counts(*stacked.sum(0)), Counts(*resampled_sums(stacked).swapaxes(0, 1))
     used = (total.tp + total.fn > 0) & (total.tn + total.fp > 0)
     names = [control.name for control in vocabulary.controls if control.binary]
-    steps = recorded.shape[0] * recorded.shape[1]
-    errors = np.abs(recovered - recorded).mean(1)
+    cameras = [control.name for control in vocabulary.controls if not control.binary]
     return Scores(
         estimate(float(total.key_accuracy), samples.key_accuracy),
         estimate(float(total.active_accuracy), samples.active_accuracy),
@@ -114,11 +131,7 @@ def score(recovered: Array, recorded: Array, vocabulary: Vocabulary) -> Scores:
             )
             for i, name in enumerate(names)
         ),
-        {
-            control.name: bootstrap(errors[:, i])
-            for i, control in enumerate(vocabulary.controls)
-            if not control.binary
-        },
+        {name: bootstrap(errors[:, i], groups) for i, name in enumerate(cameras)},
     )
 
 

@@ -1,0 +1,49 @@
+"""A saved inverse-dynamics model: a folder with its configuration and its weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from ..atomic import write_whole
+from ..errors import UserError
+from ..model.pretrained import require_finite
+
+CONFIG_FILE = "idm.json"
+WEIGHTS_FILE = "idm.safetensors"
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def write_idm(folder: Path, config: Any, state: Mapping[str, Tensor], provenance: Mapping[str, Any]) -> None:
+    weights = save({name: part.cpu().contiguous() for name, part in state.items()})
+    write_whole(folder / WEIGHTS_FILE, weights)
+    content = {"config": asdict(config), "provenance": dict(provenance)}
+    write_whole(folder / CONFIG_FILE, json.dumps(content, indent=2) + "\n")
+
+
+def read_idm(folder: Path, build: Callable[[dict[str, Any]], Model]) -> Model:
+    """The model that `build` makes of its configuration, with its weights; whatever is wrong is told in one line."""
+    try:
+        model = build(json.loads((folder / CONFIG_FILE).read_text())["config"])
+        state = load_file(folder / WEIGHTS_FILE)
+        require_finite(state, str(folder / WEIGHTS_FILE))
+        model.load_state_dict(state)
+    except FileNotFoundError as error:
+        raise UserError(f"{folder}: not a saved idm (no {Path(error.filename).name})") from None
+    except (ValueError, KeyError, TypeError, AttributeError, SafetensorError, RuntimeError, ZeroDivisionError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{folder}: not a sound idm ({reason}); train it again") from None
+    return model.eval()
+
+
+def read_provenance(folder: Path) -> dict[str, Any]:
+    """What a folder that `read_idm` takes says of its making."""
+    told = json.loads((folder / CONFIG_FILE).read_text()).get("provenance")
+    return told if isinstance(told, dict) else {}
