@@ -29,12 +29,14 @@ def test_what_is_measured(tmp_path) -> None:
     truth = Truth(tuple(np.arange(80) / 10), tuple(labels), (40, 60), ())
     folder = Folder(tmp_path)
     folder.make()
-    folder.keep("cut", "v", {"cuts": [{"s": 0.0}, {"s": 4.0}, {"s": 2.0}]})
-    kept = [
-        {"start_s": 1.0, "end_s": 7.0, "verdict": "kept"},
-        {"start_s": 7.0, "end_s": 8.0, "verdict": "menu"},
+    done = {"key": "", "seconds": 8.0}
+    folder.keep("cut", "v", {**done, "frames": 80, "cuts": [{"s": 0.0}, {"s": 4.0}, {"s": 2.0}]})
+    clips = [
+        {"first": 10 * start, "end": 10 * end, "start_pts": start, "end_pts": end, "start_s": start, "end_s": end}
+        | {"verdict": verdict, "bad": 0.0, "static": 0.0, "states": {}}
+        for start, end, verdict in ((1, 7, "kept"), (7, 8, "menu"))
     ]
-    folder.keep("filter", "v", {"clips": kept})
+    folder.keep("filter", "v", {**done, "clips": clips})
     figures = measure(tmp_path, [("v", truth)])
     assert (figures.cut_recall, figures.false_cuts) == (0.5, 1)
     assert figures.precision == pytest.approx(5 / 6) and figures.recall == pytest.approx(5 / 6)
