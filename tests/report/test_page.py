@@ -137,4 +137,4 @@ def test_a_run_that_has_just_begun(tmp_path):
 def test_a_page_that_cannot_be_written(tmp_path):
     path = made.write(tmp_path / "d.json", made.drift({"a": 0.1}))
     with pytest.raises(UserError, match="cannot be written"):
-        write_page(build_page(gather([path])), tmp_path / "absent" / "report.html")
+        write_page(build_page(gather([path])), path / "report.html")

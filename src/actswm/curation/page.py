@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..atomic import write_whole
 from .report import RunReport
 
 _KEPT = "gameplay"
@@ -24,6 +24,4 @@ def write_page(report: RunReport, path: Path, title: str) -> None:
     html = environment.get_template("page.html.j2").render(
         title=title, report=report, stages=report.stages(), recordings=recordings, kept=_KEPT
     )
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(html)
-    temporary.replace(path)
+    write_whole(path, html)

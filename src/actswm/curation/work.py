@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..atomic import write_whole
 from ..data import Column, DatasetSpec, DatasetWriter
 from ..data.journal import journal_path
 from ..errors import UserError
@@ -157,6 +158,4 @@ def make_judge(task: Task) -> Judge:
 
 
 def write_json(path: Path, content: Any) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(content, indent=1, sort_keys=True))
-    temporary.replace(path)
+    write_whole(path, json.dumps(content, indent=1, sort_keys=True))

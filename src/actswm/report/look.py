@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ..atomic import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,5 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write to a temporary name, then rename."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp.png")
-    figure.savefig(temporary, format="png")
-    os.replace(temporary, path)
+    with written_whole(path) as temporary:
+        figure.savefig(temporary, format="png")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from ..errors import UserError
+from ..atomic import write_whole
 from .action_sections import planning_section, recovery_section
 from .blocks import Colour, Image, Section, data_uri
 from .drift_section import drift_section
@@ -65,12 +64,7 @@ def write_page(page: Page, path: Path) -> None:
     )
     numbers = {made: number for number, made in enumerate(page.commands, 1)}
     html = environment.get_template("page.html.j2").render(page=page, numbers=numbers)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(html, encoding="utf-8", errors="backslashreplace")  # halves of surrogate pairs
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror}); choose another --out") from None
+    write_whole(path, html.encode(errors="backslashreplace"))  # halves of surrogate pairs
 
 
 def _models(sources: Sources) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..atomic import write_whole
 from ..origin import Origin
 from .fields import seed, text
 
@@ -34,14 +34,12 @@ class PictureNote:
 def write_note(
     path: Path, kind: str, caption: str, alt: str, origin: Origin, seed: int | None = None
 ) -> None:
-    """Put the note into a PNG: written to a temporary name, then renamed."""
+    """Put the note into a PNG."""
     picture = path.read_bytes()
     note = PictureNote(kind, caption, alt, origin.command, origin.commit, seed)
     body = b"iTXt" + _KEYWORD + json.dumps(asdict(note)).encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp.png")
-    temporary.write_bytes(picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
-    os.replace(temporary, path)
+    write_whole(path, picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
 
 
 def read_note(picture: bytes) -> PictureNote | None:

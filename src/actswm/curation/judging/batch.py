@@ -7,7 +7,6 @@ A folder holds everything: `<name>.requests.jsonl` (one line per question, `cust
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from ...atomic import write_whole
 from ...errors import UserError
 from ..domains import Domain
 from .cache import VerdictCache
@@ -128,7 +128,7 @@ class BatchFolder:
                 if file_id
             ]
             # Services quote the key in their error messages; it must not end up on disk.
-            _replace(results, b"\n".join(parts).replace(service_key(self._settings).encode(), b"***"))
+            write_whole(results, b"\n".join(parts).replace(service_key(self._settings).encode(), b"***"))
 
     def receive(self) -> int:
         """Read new result files into the cache; failed answers are asked again. Returns new verdicts."""
@@ -182,7 +182,7 @@ class BatchFolder:
         return sorted(self.folder.glob(f"*{REQUESTS}"))
 
     def _save(self) -> None:
-        _replace(self._state_path, orjson.dumps(asdict(self._state), option=orjson.OPT_INDENT_2))
+        write_whole(self._state_path, orjson.dumps(asdict(self._state), option=orjson.OPT_INDENT_2))
 
 
 def _questions(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -218,7 +218,7 @@ def _write_parts(folder: Path, name: str, lines: Iterable[bytes]) -> None:
 
     def flush() -> None:
         suffix = f"-{part}" if part > 1 else ""
-        _replace(folder / f"{name}{suffix}{REQUESTS}", b"".join(line + b"\n" for line in pending))
+        write_whole(folder / f"{name}{suffix}{REQUESTS}", b"".join(line + b"\n" for line in pending))
 
     for line in lines:
         if pending and (len(pending) >= _MOST_LINES or size + len(line) > _MOST_BYTES):
@@ -228,9 +228,3 @@ def _write_parts(folder: Path, name: str, lines: Iterable[bytes]) -> None:
         size += len(line)
     if pending:
         flush()
-
-
-def _replace(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
