@@ -28,7 +28,7 @@ def train(
     out: Path = typer.Option(None, "--out", help="Run folder; default runs/<preset>."),
     resume: bool = typer.Option(False, "--resume", help="Go on with the run in --out."),
     device: str = DEVICE,
-    quiet: bool = typer.Option(False, "--quiet", help="No progress bar."),
+    quiet: bool = typer.Option(False, "--quiet", help="No progress."),
 ) -> None:
     """Train a world model on a dataset file.
 
@@ -41,7 +41,7 @@ def train(
     from ..training import load_config
     from ..training import train as run
     from ..training.launch import is_first_process
-    from .progress import training_progress
+    from .progress import TrainingProgress
     from .trained_on import warn_of_other_data
 
     config = load_config(preset, overrides or [])
@@ -65,7 +65,7 @@ def train(
                     config.model.frameskip,
                 )
             ],
-            callbacks=[] if quiet else [training_progress()],
+            callbacks=[] if quiet else [TrainingProgress()],
             command=this_command().command,
         )
     if not first:

@@ -12,7 +12,6 @@ from typing import Any
 
 import lightning as L
 import torch
-from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.plugins import MixedPrecision
 from lightning.pytorch.strategies import SingleDeviceStrategy, Strategy
@@ -82,7 +81,6 @@ def train(
         _start_from(module.model, config.training.start_from)
     else:
         module.model.action_scale.copy_(torch.from_numpy(windows.action_scale()))
-    callbacks = list(callbacks)
     interruption = Interruption()
     clock = ClockCheckpoint(
         folder, config.training.checkpoint_minutes, config.training.checkpoint_steps, interruption
@@ -103,7 +101,7 @@ def train(
         log_every_n_steps=config.training.log_every,
         enable_checkpointing=False,
         enable_model_summary=False,
-        enable_progress_bar=any(isinstance(callback, ProgressBar) for callback in callbacks),
+        enable_progress_bar=False,  # its count begins anew when a run goes on
         num_sanity_val_steps=0,
         callbacks=[clock, validation, *callbacks],
     )
