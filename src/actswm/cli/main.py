@@ -15,6 +15,7 @@ from .annotate import annotate
 from .bench_annotate import bench_annotate
 from .bench_harvest import bench_harvest
 from .clean import clean, import_app
+from .decoder import decoder
 from .demo import demo
 from .drift import drift
 from .export import export
@@ -32,6 +33,7 @@ from .recover import recover
 from .report import report
 from .score import score
 from .sheet import sheet
+from .strip import strip
 from .train import train
 
 app = typer.Typer(
@@ -52,6 +54,7 @@ app.add_typer(replay.app, name="replay")
 app.command()(merge)
 app.command()(inspect)
 app.command()(train)
+app.command()(decoder)
 app.command()(export)
 app.command()(plan)
 app.command()(recover)
@@ -62,6 +65,7 @@ app.command()(annotate)
 app.command()(drift)
 app.command()(fidelity)
 app.command()(sheet)
+app.command()(strip)
 app.command()(report)
 app.command()(play)
 bench.app.command("harvest")(bench_harvest)
