@@ -142,7 +142,7 @@ def plan(
 def _plan_of(path: Path) -> Plan:
     from ..results import Plan, read_result
 
-    result = read_result(path) if path.is_file() else None
+    result = read_result(path)
     if not isinstance(result, Plan):
         raise UserError(f"{path}: not a result of actswm plan")
     return result

@@ -56,6 +56,7 @@ def recover(
 
     Example: actswm recover runs/room/model --data room.h5 --target every-step --picture roll.png
     """
+    from ..data import sample_windows
     from ..errors import UserError
     from ..origin import this_command
     from ..recovery.baselines import blind_baselines
@@ -65,7 +66,7 @@ def recover(
     from ..recovery.protocol import RecoveryOptions, run_protocol
     from ..recovery.saved_idm import load_idm
     from ..recovery.search import SearchSettings
-    from ..recovery.windows import sample_windows, truth_of
+    from ..recovery.windows import truth_of
     from ..results import save_result
     from .checkpoints import load_checkpoints
     from .recovery_tables import piano_roll, recovered, show
@@ -89,7 +90,7 @@ def recover(
     sample = sample_windows(
         data,
         windows,
-        steps=steps,
+        horizon=steps,
         frameskip=first.encoding.frameskip,
         split=split,
         seed=seed,

@@ -17,10 +17,11 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..data import WindowSample
 from ..intervals import bootstrap_steps
 from ..model import WorldModel
 from ..results import DriftStep
-from .windows import WindowSample, encoded_cases
+from .windows import encoded_cases
 
 ROLLOUTS = ("recorded", "zero", "shuffled")
 CURVES = (*ROLLOUTS, "copy", "random")

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..controls import ActionEncoding
-from ..data import open_checked
+from ..data import WindowSample, open_checked
 from ..intervals import bootstrap_steps
 from ..model import WorldModel
 from ..results import ControlSensitivity
-from .windows import WindowSample, encoded_cases
+from .windows import encoded_cases
 
 
 def effective_controls(sample: WindowSample) -> tuple[str, ...]:

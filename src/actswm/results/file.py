@@ -44,6 +44,8 @@ def read_result(path: Path) -> Result | None:
         tree: Any = json.loads(path.read_text())
     except (ValueError, RecursionError):
         return None
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
     if not isinstance(tree, dict) or str(tree.get("kind")) not in KINDS:
         return None
     kind = tree["kind"]
