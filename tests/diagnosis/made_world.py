@@ -99,7 +99,7 @@ class MadeModel:
     def __init__(self, context: int = 4) -> None:
         self.context_length = context
         self.encoding = ActionEncoding(KEYS14, "block", 4)
-        self.config = SimpleNamespace(image_size=SIZE)
+        self.config, self.image_size = SimpleNamespace(image_size=SIZE), SIZE
         self.action_scale = torch.ones(KEYS14.size)
 
     def encode(self, pixels):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
+from actswm.data import sample_windows
 from actswm.diagnosis.bound import GELU_SLOPE, _largest_slope, _Layer, model_bounds, separation_bound
-from actswm.diagnosis.windows import sample_windows
 from actswm.errors import UserError
 from actswm.model.readout import ActionReadout, ReadoutConfig
 

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from actswm.data import DatasetFile, split_episodes
+from actswm.data import DatasetFile, sample_windows, split_episodes
 from actswm.diagnosis.drift import step_drift
 from actswm.diagnosis.probe import drift_probe
-from actswm.diagnosis.windows import sample_windows
 from actswm.intervals import bootstrap
 
 
@@ -17,7 +16,7 @@ def test_the_probe_is_step_drift_on_validation_windows(square_file, frozen_model
     assert figures["above_copy"] == pytest.approx(drift.gap("copy")[:, 2].mean(), abs=1e-6)
     with DatasetFile(square_file) as file:
         held_out = split_episodes(file.num_episodes).validation
-        assert set(file.episode_idx[sample.starts]) <= set(held_out)
+        assert set(file.episode_idx[sample.rows]) <= set(held_out)
 
 
 def test_the_table_repeats_the_curves(square_file, frozen_model):

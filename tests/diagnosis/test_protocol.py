@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from actswm.data import DatasetFile, validate
+from actswm.data import DatasetFile, sample_windows, validate
 from actswm.diagnosis.alternatives import KINDS
 from actswm.diagnosis.drift import step_drift
 from actswm.diagnosis.fidelity import counterfactual_fidelity
 from actswm.diagnosis.futures import branchings, default_path, true_futures
 from actswm.diagnosis.sensitivity import control_sensitivity, effective_controls
 from actswm.diagnosis.sheet import counterfactual_sheet
-from actswm.diagnosis.windows import encoded_cases, sample_windows
+from actswm.diagnosis.windows import encoded_cases
 from actswm.errors import UserError
 from actswm.model import WorldModel
 
@@ -145,7 +145,7 @@ def test_the_recorded_action_of_a_frame_leads_to_the_next(sample):
 
 def test_partners_come_from_other_episodes(sample):
     with DatasetFile(sample.path) as file:
-        episode = file.episode_idx[sample.starts]
+        episode = file.episode_idx[sample.rows]
     assert np.array_equal(episode, sample.episode) and sample.episodes == len(np.unique(episode)) > 5
     assert np.all(episode != episode[sample.partner])
 

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
+from actswm.data import sample_windows
 from actswm.errors import UserError
 from actswm.recovery.idm import IdmConfig, InverseDynamics
 from actswm.recovery.idm_training import IdmTraining, train_idm
 from actswm.recovery.metrics import score
-from actswm.recovery.windows import sample_windows, truth_of
+from actswm.recovery.windows import truth_of
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def test_it_reads_moves_off_the_made_world(trained, square_file):
     assert np.mean(losses[-20:]) < 0.6 * np.mean(losses[:20])
     assert scores.key_accuracy.mean > 0.85
     # eight short episodes are enough to learn, not to generalise; opposite keys and walls hide some presses
-    sample = sample_windows(square_file, 20, steps=8, context=4, split="train")
+    sample = sample_windows(square_file, 20, horizon=8, context=4, split="train")
     truth = truth_of(sample, model.encoding)
     guessed = model.predict(sample)
     assert guessed.shape == truth.actions.shape
@@ -30,7 +31,7 @@ def test_it_reads_moves_off_the_made_world(trained, square_file):
 
 def test_saving_keeps_its_answers(trained, square_file, tmp_path):
     model, *_ = trained
-    sample = sample_windows(square_file, 2, steps=4, context=4)
+    sample = sample_windows(square_file, 2, horizon=4, context=4)
     model.save(tmp_path / "idm", {"seed": 1})
     assert np.array_equal(InverseDynamics.load(tmp_path / "idm").predict(sample), model.predict(sample))
 
@@ -45,4 +46,4 @@ def test_broken_folders_are_named(tmp_path):
 
 def test_windows_of_another_frameskip_are_refused(trained, square_file):
     with pytest.raises(UserError, match="frameskip"):
-        trained[0].predict(sample_windows(square_file, 2, steps=4, context=4, frameskip=2))
+        trained[0].predict(sample_windows(square_file, 2, horizon=4, context=4, frameskip=2))

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from actswm.data import DatasetFile, validate
+from actswm.data import DatasetFile, sample_windows, validate
 from actswm.errors import UserError
 from actswm.formats.video import MS, VideoWriter
 from actswm.recovery.annotation import annotate
@@ -17,7 +17,7 @@ from actswm.recovery.motion_idm import MotionIdmConfig
 from actswm.recovery.motion_labelling import label_motion
 from actswm.recovery.motion_training import train_motion_idm
 from actswm.recovery.saved_idm import load_idm, load_motion_idm
-from actswm.recovery.windows import sample_windows, truth_of
+from actswm.recovery.windows import truth_of
 
 from .panning import SIZE, panning_episode, panorama, write_panning_file
 
@@ -63,7 +63,7 @@ def test_it_reads_motion_off_another_recording(trained, tmp_path):
 
 def test_recovered_windows_agree_with_what_was_pressed(trained, panning):
     model, _ = trained
-    sample = sample_windows(panning, 10, steps=8, context=4, split="test")
+    sample = sample_windows(panning, 10, horizon=8, context=4, split="test")
     truth = truth_of(sample, model.encoding)
     guessed = model.predict(sample)
     assert guessed.shape == truth.actions.shape

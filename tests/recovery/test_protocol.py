@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from actswm.data import sample_windows
+from actswm.data.loader import sampled_windows
 from actswm.errors import UserError
 from actswm.recovery.baselines import blind_baselines
 from actswm.recovery.metrics import score
@@ -9,7 +11,7 @@ from actswm.recovery.prior import ActionPrior, made_prior, training_prior
 from actswm.recovery.protocol import Recovery, RecoveryOptions, final_costs, run_protocol
 from actswm.recovery.search import SearchSettings
 from actswm.recovery.steps import held_raw, step_actions, step_vectors
-from actswm.recovery.windows import dataset_of, load_case, sample_windows, truth_of
+from actswm.recovery.windows import load_case, truth_of
 
 from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, small_config
@@ -21,7 +23,7 @@ QUICK = SearchSettings(candidates=64, elites=8, iterations=3)
 @pytest.fixture(scope="module")
 def setting(square_file):
     model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
-    sample = sample_windows(square_file, 3, steps=5, context=4)
+    sample = sample_windows(square_file, 3, horizon=5, context=4)
     return model, sample, truth_of(sample, model.encoding), training_prior(square_file, model.encoding)
 
 
@@ -41,7 +43,7 @@ def test_costs_are_those_of_a_naive_rollout(setting):
     model, sample, truth, prior = setting
     found = run_protocol(model, sample, truth, prior, RecoveryOptions(QUICK))
     for index in range(3):
-        case = load_case(dataset_of(sample, model), model, index)
+        case = load_case(sampled_windows(sample, model), model, index)
         actions = torch.from_numpy(found.actions[index])[None, None]
         with torch.no_grad():
             last = naive_rollout(model, case.context, actions)[0, 0, -1]
@@ -51,7 +53,7 @@ def test_costs_are_those_of_a_naive_rollout(setting):
 def test_a_window_does_not_depend_on_its_neighbours(setting):
     model, sample, truth, prior = setting
     everything = run_protocol(model, sample, truth, prior, RecoveryOptions(QUICK))
-    first = type(sample)(sample.path, sample.rows[:1], sample.steps, sample.frameskip)
+    first = sample.first(1)
     alone = run_protocol(model, first, truth, prior, RecoveryOptions(QUICK))
     assert np.array_equal(alone.actions[0], everything.actions[0])
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actswm.controls import KEYS14, ActionEncoding
-from actswm.data import DatasetFile, DatasetSpec, DatasetWriter, split_episodes
+from actswm.data import DatasetFile, DatasetSpec, DatasetWriter, sample_windows, split_episodes
+from actswm.data.loader import sampled_windows
 from actswm.errors import UserError
-from actswm.recovery.windows import dataset_of, load_case, sample_windows, truth_of
+from actswm.recovery.protocol import RecoveryOptions
+from actswm.recovery.windows import load_case, truth_of
 
 from ..model.small_models import disturbed, small_config
 
@@ -40,7 +43,7 @@ def test_windows_obey_the_validity_rule(tmp_path_factory, lengths, seed, validit
     steps, skip, context = 3, 4, 2
     try:
         sample = sample_windows(
-            path, 15, steps=steps, frameskip=skip, validity=validity, context=context, split="train"
+            path, 15, horizon=steps, frameskip=skip, validity=validity, context=context, split="train"
         )
     except UserError:
         return
@@ -57,12 +60,12 @@ def test_windows_obey_the_validity_rule(tmp_path_factory, lengths, seed, validit
     assert len(set(sample.rows)) == len(sample) <= 15
 
 
-def test_seed_42_is_the_default_and_repeatable(square_file):
+def test_a_sample_is_repeatable_and_recovery_draws_with_42(square_file):
     one, two = (
-        sample_windows(square_file, 5, steps=8, context=4),
-        sample_windows(square_file, 5, steps=8, context=4),
+        sample_windows(square_file, 5, horizon=8, context=4, seed=RecoveryOptions().seed),
+        sample_windows(square_file, 5, horizon=8, context=4, seed=42),
     )
-    other = sample_windows(square_file, 5, steps=8, context=4, seed=43)
+    other = sample_windows(square_file, 5, horizon=8, context=4, seed=43)
     assert np.array_equal(one.rows, two.rows) and not np.array_equal(one.rows, other.rows)
 
 
@@ -73,10 +76,10 @@ def test_contexts_are_filled_up_at_the_start_of_an_episode(tmp_path, kind, compr
     lengths = [37, 41, 29]
     path = write_numbered(tmp_path / "n.h5", lengths, np.ones(107, bool), compression)
     model = disturbed(small_config(context=5, encoding=kind))
-    sample = sample_windows(path, 1, steps=2, validity="endpoints", context=5, split="train")
+    sample = sample_windows(path, 1, horizon=2, validity="endpoints", context=5, split="train")
     start = [0, 37, 78][int(split_episodes(3).train[0])]
-    sample = type(sample)(path, np.array([start + 6]), 2, 4)
-    pixels, actions = dataset_of(sample, model)[0]
+    sample = replace(sample, rows=np.array([start + 6]))
+    pixels, actions = sampled_windows(sample, model)[0]
     shown = pixels[:, 0, 0, 0].int() + 256 * pixels[:, 0, 0, 1].int()
     assert shown.tolist() == [start, start, start, start + 2, start + 6, start + 10, start + 14]
     raw = np.zeros((4 * (model.encoding.lead + 6), 14), np.float32)
@@ -87,9 +90,9 @@ def test_contexts_are_filled_up_at_the_start_of_an_episode(tmp_path, kind, compr
 
 def test_truth_and_case_agree_with_the_file(square_file):
     model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
-    sample = sample_windows(square_file, 3, steps=6, context=4)
+    sample = sample_windows(square_file, 3, horizon=6, context=4)
     truth = truth_of(sample, model.encoding)
-    case = load_case(dataset_of(sample, model), model, 1)
+    case = load_case(sampled_windows(sample, model), model, 1)
     with DatasetFile(square_file) as file:
         row = int(sample.rows[1])
         pressed = file.action[row : row + 24].reshape(6, 4, 14).max(1)
@@ -105,11 +108,11 @@ def test_truth_and_case_agree_with_the_file(square_file):
 def test_models_of_another_frameskip_are_refused(square_file):
     model = disturbed(small_config(image_size=32, frameskip=2))
     with pytest.raises(UserError, match="frameskip"):
-        dataset_of(sample_windows(square_file, 2, steps=4, context=3), model)
+        sampled_windows(sample_windows(square_file, 2, horizon=4, context=3), model)
 
 
 def test_other_vocabularies_are_refused(square_file):
     from actswm.controls import MINECRAFT
 
     with pytest.raises(UserError, match="vocabulary"):
-        truth_of(sample_windows(square_file, 2, steps=4, context=3), ActionEncoding(MINECRAFT, "sliding"))
+        truth_of(sample_windows(square_file, 2, horizon=4, context=3), ActionEncoding(MINECRAFT, "sliding"))

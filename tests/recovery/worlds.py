@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,6 +16,7 @@ class MadeWorld:
 
     dtype = torch.float32
     context_length = 3
+    image_size = 32
 
     def __init__(self, deaf: bool = False, kind: str = "sliding", seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
@@ -25,7 +24,6 @@ class MadeWorld:
         stretch = rng.uniform(0.7, 1.4, KEYS14.size)
         self.effect = torch.from_numpy((rotation * stretch).T.astype(np.float32)) * (0 if deaf else 1)
         self.encoding = ActionEncoding(KEYS14, kind)
-        self.config = SimpleNamespace(image_size=32)
 
     def encode(self, pixels: Tensor) -> Tensor:
         """Some latent that depends on the picture: mean colours of its rows."""

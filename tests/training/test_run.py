@@ -14,8 +14,8 @@ import torch
 from safetensors.torch import load_file
 
 from actswm import WorldModel
+from actswm.data import sample_windows
 from actswm.diagnosis.drift import step_drift
-from actswm.diagnosis.windows import sample_windows
 from actswm.errors import UserError
 from actswm.masks import apply_mask
 from actswm.training import load_config, train

@@ -53,10 +53,11 @@ def drift(
     Example: actswm drift runs/small-lewm-rollout runs/small-actswm --data maze.h5 --plot drift.png
     """
 
+    from ..data import sample_windows
+    from ..data.loader import sampled_windows
     from ..diagnosis.bound import model_bounds
     from ..diagnosis.drift import step_drift
     from ..diagnosis.sensitivity import control_sensitivity, effective_controls
-    from ..diagnosis.windows import sample_windows
     from ..origin import this_command
     from .checkpoints import load_checkpoints
 
@@ -66,7 +67,7 @@ def drift(
         data, windows, **settings, frameskip=loaded[0].model.encoding.frameskip  # type: ignore[arg-type]
     )  # fmt: skip
     for checkpoint in loaded:
-        sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
+        sampled_windows(sample, checkpoint.model)  # a model that does not fit the file fails before the long work
     warn_of_one_episode(sample)
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     few = sample.first(FEW)

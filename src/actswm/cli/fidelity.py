@@ -56,8 +56,9 @@ def fidelity(
     Example: actswm fidelity runs/small-lewm-rollout runs/small-actswm --data maze.h5 --json fidelity.json
     """
 
+    from ..data import sample_windows
+    from ..data.loader import sampled_windows
     from ..diagnosis.fidelity import counterfactual_fidelity
-    from ..diagnosis.windows import sample_windows
     from ..origin import this_command
     from .checkpoints import load_checkpoints
     from .rendering import pose_gallery, rendered_futures
@@ -68,7 +69,7 @@ def fidelity(
         data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
     )
     for checkpoint in loaded:
-        sample.dataset(checkpoint.model)  # a model that does not fit the file fails before the long work
+        sampled_windows(sample, checkpoint.model)  # a model that does not fit the file fails before the long work
     warn_of_one_episode(sample)
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     futures = rendered_futures(sample, seed, workers, truths)

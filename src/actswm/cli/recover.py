@@ -56,6 +56,7 @@ def recover(
 
     Example: actswm recover runs/room/model --data room.h5 --target every-step --picture roll.png
     """
+    from ..data import sample_windows
     from ..errors import UserError
     from ..recovery.baselines import blind_baselines
     from ..recovery.idm import InverseDynamics
@@ -64,7 +65,7 @@ def recover(
     from ..recovery.protocol import RecoveryOptions, run_protocol
     from ..recovery.saved_idm import load_idm
     from ..recovery.search import SearchSettings
-    from ..recovery.windows import sample_windows, truth_of
+    from ..recovery.windows import truth_of
     from .checkpoints import load_checkpoints
     from .recovery_tables import figures, piano_roll, show
     from .results import progress, save_result
@@ -87,7 +88,7 @@ def recover(
     sample = sample_windows(
         data,
         windows,
-        steps=steps,
+        horizon=steps,
         frameskip=first.encoding.frameskip,
         split=split,
         seed=seed,

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import UserError
 
 if TYPE_CHECKING:
+    from ..data import WindowSample
     from ..diagnosis.futures import Branching, Render, Rendered, TrueFutures
     from ..diagnosis.poses import PoseGallery
-    from ..diagnosis.windows import WindowSample
     from ..model import WorldModel
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..diagnosis.windows import WindowSample
+    from ..data import WindowSample
     from ..intervals import Estimate
 
 from ..atomic import written_whole

@@ -37,8 +37,9 @@ def sheet(
 
     Example: actswm sheet runs/small-actswm --data maze.h5 --window 3 --out sheet.png
     """
+    from ..data import sample_windows
+    from ..data.loader import sampled_windows
     from ..diagnosis.sheet import counterfactual_sheet, telling_window
-    from ..diagnosis.windows import sample_windows
     from ..errors import UserError
     from ..origin import this_command
     from ..report.picture_note import write_note
@@ -54,7 +55,7 @@ def sheet(
     )
     if window is not None and window >= len(sample):
         raise UserError(f"--window {window}: there are only {len(sample)} windows; raise --windows")
-    sample.dataset(loaded.model)  # a model that does not fit the file fails before the long work
+    sampled_windows(sample, loaded.model)  # a model that does not fit the file fails before the long work
     futures = rendered_futures(sample, seed, workers, truths)
     chosen = telling_window(futures) if window is None else window
     steps = (*(step for step in (1, 2, 4, 8, 16, 32) if step < horizon), horizon)

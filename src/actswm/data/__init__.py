@@ -1,5 +1,6 @@
 """The dataset file: write, read, validate, and sample windows. Only `loader` needs torch."""
 
+from .evaluation import WindowSample, sample_windows
 from .layout import Column, DatasetSpec
 from .reader import DatasetFile
 from .siblings import split_file
@@ -13,8 +14,10 @@ __all__ = [
     "DatasetSpec",
     "DatasetWriter",
     "Split",
+    "WindowSample",
     "WindowShape",
     "open_checked",
+    "sample_windows",
     "split_episodes",
     "split_file",
     "starts_in",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import cv2
 import numpy as np
@@ -14,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from ..controls import ActionEncoding
 from ..errors import UserError
+from .evaluation import WindowSample
 from .frames import FrameReader
 from .reader import DatasetFile
 from .validation import open_checked
@@ -71,10 +73,14 @@ class WindowDataset(Dataset):
         return self._action[rows]
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-        pixels, actions = self.__getitems__([index])
+        pixels, actions = self.read([index])
         return pixels[0], actions[0]
 
-    def __getitems__(self, indices: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    def __getitems__(self, indices: Sequence[int]) -> tuple[torch.Tensor, ...]:
+        """What torch's loader asks for."""
+        return self.read(indices)
+
+    def read(self, indices: Sequence[int] | NDArray[np.integer]) -> tuple[torch.Tensor, torch.Tensor]:
         """A whole batch, read into one array: pixels (B, n, h, w, 3), actions (B, lead + n - 1, A')."""
         index = np.asarray(indices)
         frames = self._frames
@@ -102,6 +108,29 @@ class WindowDataset(Dataset):
         for source, target in zip(pixels.reshape(-1, *pixels.shape[2:]), out.reshape(-1, size, size, 3)):
             cv2.resize(source, (size, size), dst=target, interpolation=cv2.INTER_AREA)
         return out
+
+
+class Viewer(Protocol):
+    """What decides how a model sees a window; `WorldModel` does."""
+
+    encoding: ActionEncoding
+
+    @property
+    def context_length(self) -> int: ...
+    @property
+    def image_size(self) -> int: ...
+
+
+def sampled_windows(sample: WindowSample, model: Viewer, future: bool = True) -> WindowDataset:
+    """The sample as a model sees it: its last H frames up to t, no more than the sample's, and the future."""
+    if model.encoding.frameskip != sample.frameskip:
+        raise UserError(
+            f"the model's frameskip is {model.encoding.frameskip}, the windows' {sample.frameskip}; "
+            "compare models of one frameskip"
+        )
+    steps = 1 + (sample.horizon if future else 0)
+    before = min(sample.context, model.context_length) - 1
+    return WindowDataset(sample.path, model.encoding, steps, sample.rows, model.image_size, before)
 
 
 def require_vocabulary(file: DatasetFile, encoding: ActionEncoding) -> None:

@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data import WindowSample
 from ..errors import UserError
 from ..model import WorldModel
 from ..model.readout import ActionReadout
-from .windows import WindowSample, encoded_cases
+from .windows import encoded_cases
 
 GELU_SLOPE = 0.5 * (1 + math.erf(1)) + math.exp(-1) / math.sqrt(math.pi)
 """The steepest slope of x Phi(x), at x = sqrt(2)."""

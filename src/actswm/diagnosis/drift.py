@@ -17,9 +17,10 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..data import WindowSample
 from ..intervals import Estimate, bootstrap_steps
 from ..model import WorldModel
-from .windows import WindowSample, encoded_cases
+from .windows import encoded_cases
 
 ROLLOUTS = ("recorded", "zero", "shuffled")
 CURVES = (*ROLLOUTS, "copy", "random")

@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..data.loader import sampled_windows
 from ..intervals import Estimate, bootstrap_ratio
 from ..model import Context, WorldModel
 from .alternatives import KINDS
@@ -138,19 +139,19 @@ def counterfactual_fidelity(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Fidelity:
     """Roll every window out under its eight action sequences; `progress` hears the windows done."""
-    contexts = futures.sample.dataset(model, future=False)
+    contexts = sampled_windows(futures.sample, model, future=False)
     frames, stored = futures.frames(model.config.image_size), futures.frames()
     count = len(KINDS)
     parts: list[tuple[NDArray[np.float64], ...]] = []
     for first in range(0, len(futures.raw), batch):
         index = np.arange(first, min(first + batch, len(futures.raw)))
-        pixels, past = contexts.__getitems__(index.tolist())
+        pixels, past = contexts.read(index)
         context = Context(model.encode(pixels), past)
         steps = torch.from_numpy(model.encoding.step_actions(futures.raw[index]))
         predicted = model.rollout(context, steps)
-        items = np.arange(index[0] * count, (index[-1] + 1) * count).tolist()
-        truth = model.encode(frames.__getitems__(items)[0][:, 1:]).unflatten(0, (-1, count))
-        looks = stored.__getitems__(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
+        items = np.arange(index[0] * count, (index[-1] + 1) * count)
+        truth = model.encode(frames.read(items)[0][:, 1:]).unflatten(0, (-1, count))
+        looks = stored.read(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
         judged = _judge(
             predicted.cpu().double(),  # not every device has doubles
             truth.cpu().double(),

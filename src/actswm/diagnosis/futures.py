@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import ActionEncoding
-from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter, open_checked
+from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter, WindowSample, open_checked
+from ..data.evaluation import partners
 from ..data.loader import WindowDataset
 from ..data.siblings import actions_before
 from ..errors import UserError
 from ..game import POSE, Frame
 from .alternatives import KINDS, Habits, draw_alternatives
 from .sensitivity import effective_controls
-from .windows import WindowSample, partners
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def branchings(sample: WindowSample, seed: int) -> list[Branching]:
     with open_checked(sample.path) as file:
         seeds = file.column("seed")
         habits = Habits.of(file.vocabulary, file.action)
-        now = sample.starts + (sample.context - 1) * sample.frameskip
+        now = sample.rows
         rng = np.random.default_rng((seed, 1))
         second = partners(file.episode_idx[now], rng)
         rows = sample.horizon * sample.frameskip
@@ -170,7 +170,8 @@ def _attributes(sample: WindowSample, seed: int) -> dict[str, Any]:
                 "record a game with `actswm record`"
             )
         content = hashlib.sha256(f"{file.source} {file.height}x{file.width}".encode())
-        for column in (file.action, file.column("seed"), sample.starts, sample.partner):
+        first = sample.rows - (sample.context - 1) * sample.frameskip
+        for column in (file.action, file.column("seed"), first, sample.partner):
             content.update(np.ascontiguousarray(column).tobytes())
     return {
         "true_futures_of": content.hexdigest(),
@@ -197,7 +198,7 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
 
 def _require_recorded(file: DatasetFile, sample: WindowSample, window: int, rendered: Rendered) -> None:
     """The recorded actions must give the recorded frames, or the other futures are not to be believed."""
-    now = sample.starts[window] + (sample.context - 1) * sample.frameskip
+    now = sample.rows[window]
     rows = now + sample.frameskip * np.arange(sample.horizon + 1)
     frames = np.concatenate([rendered.start[None], rendered.futures[0]])
     if not np.array_equal(frames, file.frames(rows)):

@@ -38,13 +38,13 @@ class Gallery:
         latents = []
         for first in range(0, len(rows), 256):
             index = range(first, min(first + 256, len(rows)))
-            latents.append(model.encode(frames.__getitems__(list(index))[0])[:, 0])
+            latents.append(model.encode(frames.read(index)[0])[:, 0])
             progress(index[-1] + 1, len(rows))
         return Gallery(frames, torch.cat(latents))
 
     def nearest(self, latents: Tensor) -> NDArray[np.uint8]:
         """(n, D) -> the frame (n, h, w, 3) whose latent is nearest to each."""
-        return self.frames.__getitems__(self.nearest_index(latents).tolist())[0][:, 0].numpy()
+        return self.frames.read(self.nearest_index(latents))[0][:, 0].numpy()
 
     def nearest_index(self, latents: Tensor, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(n, D) -> numbers of the nearest frames (n,), all or those `among` which to choose."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from ..data import sample_windows
 from ..model import WorldModel
 from .drift import step_drift
-from .windows import sample_windows
 
 
 def drift_probe(
-    path: Path, context: int, horizon: int, frameskip: int, windows: int = 128, split_seed: int = 3072
+    path: Path, context: int, horizon: int, frameskip: int, windows: int = 128
 ) -> Callable[[WorldModel], dict[str, float]]:
     """Measures a model in evaluation mode at step `horizon`, its last training step.
 
@@ -19,13 +19,7 @@ def drift_probe(
     `above_copy` what the prediction has over the last context latent.
     """
     sample = sample_windows(
-        path,
-        windows,
-        split="validation",
-        context=context,
-        horizon=horizon,
-        frameskip=frameskip,
-        split_seed=split_seed,
+        path, windows, split="validation", context=context, horizon=horizon, frameskip=frameskip
     )
 
     def probe(model: WorldModel) -> dict[str, float]:

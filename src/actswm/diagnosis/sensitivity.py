@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..controls import ActionEncoding
-from ..data import open_checked
+from ..data import WindowSample, open_checked
 from ..intervals import Estimate, bootstrap_steps
 from ..model import WorldModel
-from .windows import WindowSample, encoded_cases
+from .windows import encoded_cases
 
 
 @dataclass(frozen=True)

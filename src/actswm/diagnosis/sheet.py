@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..data import open_checked
+from ..data.loader import sampled_windows
 from ..model import Context, WorldModel
 from .alternatives import KINDS
 from .futures import TrueFutures
@@ -63,14 +64,14 @@ def counterfactual_sheet(
 
     `progress` hears how many gallery frames are encoded, and of how many.
     """
-    contexts = futures.sample.dataset(model, future=False)
+    contexts = sampled_windows(futures.sample, model, future=False)
     pixels, past = contexts[window]
     context = Context(model.encode(pixels[None]), past[None])
     raw = futures.raw[window]
     predicted = model.rollout(context, torch.from_numpy(model.encoding.step_actions(raw))[None])[0]
     places = [step - 1 for step in steps]
     with open_checked(futures.sample.path) as file:
-        elsewhere = file.episode_idx != file.episode_idx[futures.sample.starts[window]]
+        elsewhere = file.episode_idx != file.episode_idx[futures.sample.rows[window]]
         rows = np.flatnonzero(file.frame_valid & elsewhere)
     looks = Gallery.of(model, futures.sample.path, rows, gallery, seed, progress)
     standing_in = looks.nearest(predicted[:, places].flatten(0, 1)).reshape(

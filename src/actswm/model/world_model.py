@@ -102,6 +102,10 @@ class WorldModel(nn.Module):
         return self.config.predictor.context
 
     @property
+    def image_size(self) -> int:
+        return self.config.image_size
+
+    @property
     def dtype(self) -> torch.dtype:
         return self.predictor.positions.dtype
 
@@ -111,7 +115,7 @@ class WorldModel(nn.Module):
 
     def encode(self, pixels: Tensor, rows: Tensor | None = None) -> Tensor:
         """Frames (B, T, h, w, 3) uint8 -> latents z (B, T, D). Of frames with the same `rows` (B, T) one is encoded."""
-        size = self.config.image_size
+        size = self.image_size
         if pixels.shape[-3:] != (size, size, 3):
             raise UserError(f"the model takes {size} x {size} RGB frames, not {tuple(pixels.shape[-3:])}")
         frames, which = pixels.to(self.device, non_blocking=True).flatten(0, 1), None

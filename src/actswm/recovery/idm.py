@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..controls import ActionEncoding, vocabulary_of
+from ..data import WindowSample
 from ..data.loader import WindowDataset
 from ..errors import UserError
 from ..model.convnet import ConvConfig, ConvEncoder
 from .idm_file import read_idm, write_idm
-from .windows import WindowSample
 
 _BATCH = 64
 
@@ -69,7 +69,7 @@ class InverseDynamics(nn.Module):
                 f"the idm's frameskip is {self.config.frameskip}, the windows' {sample.frameskip}; train another"
             )
         dataset = WindowDataset(
-            sample.path, self.encoding, sample.steps + 1, sample.rows, self.config.image_size
+            sample.path, self.encoding, sample.horizon + 1, sample.rows, self.config.image_size
         )
         windows = []
         for index in range(len(sample)):

@@ -77,6 +77,6 @@ def train_idm(
 def _validate(model: InverseDynamics, data: Path, starts: np.ndarray) -> Scores:
     chosen = np.random.default_rng(0).choice(starts, min(_HELD_OUT, len(starts)), replace=False)
     dataset = WindowDataset(data, model.encoding, 2, chosen, model.config.image_size)
-    pixels, actions = dataset.__getitems__(range(len(dataset)))
+    pixels, actions = dataset.read(range(len(dataset)))
     predicted = torch.cat([model.actions(part) for part in pixels.split(64)])
     return score(predicted[:, None].numpy(), actions[:, -1:].numpy(), model.encoding.vocabulary)

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..controls import ActionEncoding, vocabulary_of
-from ..data import open_checked
+from ..data import WindowSample, open_checked
 from ..data.frames import FrameReader
 from ..data.loader import require_vocabulary
 from ..errors import UserError
 from .domain import STRETCH, Domain
 from .idm_file import write_idm
 from .motion import LOOKS, MotionGrid, MotionMeter
-from .windows import WindowSample
 
 RAW, STEP = 0, 1
 _CLIP = 8.0
@@ -161,9 +160,9 @@ class MotionIdm(nn.Module):
         windows = []
         for row, low, high in zip(sample.rows, first, last):
             begin = max(row - self.reach, low)
-            end = min(row + sample.steps * skip + self.reach + 1, high)
+            end = min(row + sample.horizon * skip + self.reach + 1, high)
             answers = self.answers(read_motion(frames, self.grid, begin, end))
-            windows.append(self.decided(answers[row - begin :: skip][: sample.steps, STEP], STEP))
+            windows.append(self.decided(answers[row - begin :: skip][: sample.horizon, STEP], STEP))
         return np.stack(windows)
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:

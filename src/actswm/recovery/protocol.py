@@ -18,6 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..data import WindowSample
+from ..data.loader import sampled_windows
 from ..errors import UserError
 from ..intervals import Estimate, bootstrap
 from ..model import Context, WorldModel
@@ -25,7 +27,7 @@ from .pool_search import PoolSearch
 from .prior import ActionPrior, Guide
 from .search import Searcher, SearchSettings, StepwiseSearch, recover
 from .steps import step_actions
-from .windows import Case, Truth, WindowSample, dataset_of, load_case
+from .windows import Case, Truth, load_case
 
 Target = Literal["far", "every-step", "joint"]
 Method = Literal["cem", "pool"]
@@ -112,7 +114,7 @@ def run_protocol(
     progress: Callable[[int], None] = lambda windows: None,
 ) -> Recovery:
     """Recover every window; `progress` hears the number of windows done."""
-    dataset = dataset_of(sample, model)
+    dataset = sampled_windows(sample, model)
     rows = []
     for index in range(len(sample)):
         case = load_case(dataset, model, index)

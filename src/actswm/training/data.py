@@ -36,9 +36,9 @@ class TrainingWindows(WindowDataset):
         new = np.flatnonzero((key[1:] != key[:-1]) | (self.siblings[1:] != self.siblings[:-1])) + 1
         self.place = np.searchsorted(new, np.arange(len(key)), "right")
 
-    def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, ...]:
         rows = self.starts[np.asarray(indices), None] + self.encoding.frameskip * np.arange(self.steps)
-        return *super().__getitems__(indices), torch.from_numpy(self._shown[rows])
+        return *self.read(indices), torch.from_numpy(self._shown[rows])
 
 
 class WindowData(L.LightningDataModule):
