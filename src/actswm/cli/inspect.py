@@ -12,7 +12,7 @@ from .printing import text_console
 def inspect(
     file: Path = typer.Argument(..., help="Dataset file."),
     sheet: Path = typer.Option(None, "--sheet", help="Write a contact sheet of frames to this PNG."),
-    seed: int = typer.Option(0, "--seed", help="Which frames the contact sheet shows."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Which frames the contact sheet shows."),
 ) -> None:
     """Say what is inside a dataset file, and whether it is sound.
 
@@ -49,5 +49,5 @@ def inspect(
         write_contact_sheet(file, sheet, seed=seed)
         caption = f"{file.name}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
         alt = "Stretches of recorded frames, each with the controls that were held in it"
-        write_note(sheet, "contact-sheet", caption, alt, this_command(), seed)
+        write_note(sheet, "contact-sheet", caption, alt, this_command(seed))
         console.print(f"contact sheet: {sheet}")

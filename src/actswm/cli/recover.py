@@ -10,22 +10,22 @@ import typer
 from .arguments import DEVICE, MODELS, dataset_file
 from .printing import say
 
-CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
-ELITES = typer.Option(128, help="Best candidates to which the next iteration is fitted.")
-ITERATIONS = typer.Option(8, help="Iterations of a search.")
+CANDIDATES = typer.Option(1024, min=1, help="Candidates of an iteration.")
+ELITES = typer.Option(128, min=1, help="Best candidates to which the next iteration is fitted.")
+ITERATIONS = typer.Option(8, min=1, help="Iterations of a search.")
 CLIP = typer.Option(
     False, "--clip", help="Keep buttons between up and down (0..1) in the search; the paper does not."
 )
 Search = Literal["cem", "pool"]
 METHOD = typer.Option("cem", "--search", help="cem is the paper's; pool tries every observed action once.")
-WINDOW = typer.Option(4, help="Steps that --target joint searches at once.")
+WINDOW = typer.Option(4, min=1, help="Steps that --target joint searches at once.")
 
 
 def recover(
     checkpoints: list[Path] = MODELS,
     data: Path = dataset_file("Dataset file with recorded actions."),
-    windows: int = typer.Option(15, help="How many windows."),
-    steps: int = typer.Option(32, help="Model steps to recover in each; the target frame lies at their end."),
+    windows: int = typer.Option(15, min=1, help="How many windows."),
+    steps: int = typer.Option(32, min=1, help="Model steps to recover in each; the target frame lies at their end."),
     target: Literal["far", "every-step", "joint"] = typer.Option(
         "far", help="The window's last frame (the paper's), each step's own, or some steps' at once."
     ),
@@ -35,7 +35,7 @@ def recover(
         "human-guide", help="Start from the training split's actions, from the window's own, or from no-op."
     ),
     img_size: int = typer.Option(
-        None, help="Demand this input resolution; frames are resized to the model's."
+        None, min=1, help="Demand this input resolution; frames are resized to the model's."
     ),
     candidates: int = CANDIDATES,
     elites: int = ELITES,
@@ -45,7 +45,7 @@ def recover(
     validity: Literal["strict", "endpoints"] = typer.Option(
         "strict", help="endpoints is Appendix D to the letter."
     ),
-    seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
+    seed: int = typer.Option(42, min=0, help="Chooses the windows and the random numbers."),
     device: str = DEVICE,
     idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
     picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),
@@ -58,6 +58,7 @@ def recover(
     """
     from ..data import sample_windows
     from ..errors import UserError
+    from ..origin import this_command
     from ..recovery.baselines import blind_baselines
     from ..recovery.idm import InverseDynamics
     from ..recovery.metrics import score
@@ -66,9 +67,10 @@ def recover(
     from ..recovery.saved_idm import load_idm
     from ..recovery.search import SearchSettings
     from ..recovery.windows import truth_of
+    from ..results import save_result
     from .checkpoints import load_checkpoints
-    from .recovery_tables import figures, piano_roll, show
-    from .results import progress, save_result
+    from .recovery_tables import piano_roll, recovered, show
+    from .results import progress
     from .trained_on import warn_of_other_data
 
     options = RecoveryOptions(
@@ -114,7 +116,6 @@ def recover(
     scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
     show(recoveries, scores, options, len(sample), prior.origin)
     if picture:
-        from ..origin import this_command
         from ..report.piano_roll import write_piano_roll
         from ..report.picture_note import write_note
 
@@ -124,7 +125,9 @@ def recover(
         title = f"{name}, {target}, {data.name} row {row}"
         write_piano_roll(picture, vocabulary.names, *chosen, title=title)
         alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
-        write_note(picture, "piano-roll", title, alt, this_command(), seed)
+        write_note(picture, "piano-roll", title, alt, this_command(seed))
         say(f"piano roll: {picture}")
-    roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
-    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist(), roll))
+    if json_file:
+        roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
+        rows = tuple(sample.rows.tolist())
+        save_result(json_file, recovered(recoveries, scores, options, data.name, rows, roll, this_command(seed)))
