@@ -77,3 +77,15 @@ def test_every_help_text_has_an_example(words):
     assert shown.exit_code == 0
     text = " ".join(shown.output.split())
     assert f"{' '.join(['Example: actswm', *words])} " in text
+
+
+def test_every_integer_option_says_how_small_it_may_be():
+    """So that a count of -1 is refused before any work."""
+    least = {
+        (*words, option.name): option.min
+        for words, command in EVERY.items()
+        for option in command.params
+        if option.type_descriptor.annotation is int
+    }
+    assert len(least) > 60
+    assert [" ".join(words) for words, low in least.items() if low is None] == []

@@ -87,7 +87,7 @@ def _run(
 ) -> tuple[Case, Outcome]:
     shutil.rmtree(folder, ignore_errors=True)
     _copy(mutated, folder)
-    arguments = with_mutation(kind.name, command.arguments(sound), mutated, sound)
+    arguments = with_mutation(kind.name, command.arguments(sound), mutated)
     outcome = server.run(arguments, folder, until=command.until)
     verdict = verdict_of(outcome)
     if verdict is Verdict.REFUSED and not command.works_on and not _same(mutated, folder, kind):

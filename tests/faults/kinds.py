@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .command_lines import mutate_options, mutate_overrides
+from .command_lines import OWN, mutate_options, mutate_overrides
 from .dataset_files import mutate_dataset
 from .harvests import mutate_harvest
 from .raw_bytes import mutate_bytes, not_a_file
@@ -306,7 +306,7 @@ KINDS = (
         mutate_overrides,
         (Command("train", "train TRAIN ROOM --out run training.steps=1"),),
     ),
-    Kind("options", 3, (), mutate_options, OPTIONS),
+    Kind("options", 3, OWN, mutate_options, OPTIONS),
     Kind(
         "demos",
         1,

@@ -46,7 +46,7 @@ def annotate(
     elites: int = ELITES,
     iterations: int = ITERATIONS,
     clip: bool = CLIP,
-    seed: int = typer.Option(42, help="Seed of the search."),
+    seed: int = typer.Option(42, min=0, help="Seed of the search."),
     owamcap: Path = typer.Option(None, help="Folder that gets each video as OWAMcap (MCAP + MKV), too."),
     device: str = DEVICE,
     workers: int = typer.Option(1, min=1, help="Videos that are worked on at the same time."),

@@ -26,9 +26,9 @@ def bench() -> None:
 
 @app.command()
 def train(
-    batch: int = typer.Option(8, help="Windows in a step for the ratios."),
-    repeats: int = typer.Option(3, help="The two implementations take turns this many times."),
-    memory_batch: int = typer.Option(32, help="Windows in the step whose memory is measured; 0: none."),
+    batch: int = typer.Option(8, min=1, help="Windows in a step for the ratios."),
+    repeats: int = typer.Option(3, min=1, help="The two implementations take turns this many times."),
+    memory_batch: int = typer.Option(32, min=0, help="Windows in the step whose memory is measured; 0: none."),
     json_file: Path = JSON,
 ) -> None:
     """One training step at the paper's size: the rollout engine against a plain implementation.
@@ -48,8 +48,8 @@ def train(
 
 @app.command()
 def data(
-    batches: int = typer.Option(12, help="Batches of 16 windows a round."),
-    rounds: int = typer.Option(3, help="The two loaders take turns this many times."),
+    batches: int = typer.Option(12, min=1, help="Batches of 16 windows a round."),
+    rounds: int = typer.Option(3, min=1, help="The two loaders take turns this many times."),
     json_file: Path = JSON,
 ) -> None:
     """Random 44-step windows through our loader against stable-worldmodel's, on the same file.
@@ -68,8 +68,8 @@ def data(
 
 @app.command()
 def games(
-    steps: int = typer.Option(8_000, help="Raw steps a round for the fastest game; slower ones take fewer."),
-    rounds: int = typer.Option(5, help="Recorder and engine take turns this many times."),
+    steps: int = typer.Option(8_000, min=1, help="Raw steps a round for the fastest game; slower ones take fewer."),
+    rounds: int = typer.Option(5, min=1, help="Recorder and engine take turns this many times."),
     json_file: Path = JSON,
 ) -> None:
     """Recorder throughput over the bare engine loop, for every game whose engine is here.

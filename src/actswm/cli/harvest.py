@@ -212,7 +212,7 @@ def page(
     review: bool = typer.Option(
         False, "--review", help="Serve it on this machine, with buttons to overrule verdicts."
     ),
-    port: int = typer.Option(0, help="Of --review; 0: a free one."),
+    port: int = typer.Option(0, min=0, help="Of --review; 0: a free one."),
 ) -> None:
     """The page to look at: hours by stage, kept and rejected clips by reason (index.html).
 

@@ -28,15 +28,15 @@ def idm(
     model: Literal["small", "paper", "pair"] = typer.Option(
         "small", help="Optical flow of all frames around a step, in two sizes; or two frames (the baseline)."
     ),
-    steps: int = typer.Option(None, help="Training steps (default: 6000, 20000 or 2000)."),
-    batch: int = typer.Option(None, help="Windows of 64 frames, or pairs of frames, in a step."),
+    steps: int = typer.Option(None, min=1, help="Training steps (default: 6000, 20000 or 2000)."),
+    batch: int = typer.Option(None, min=1, help="Windows of 64 frames, or pairs of frames, in a step."),
     frames: int = typer.Option(None, min=1, help="Learn from so many labelled frames at most (not for pair)."),
-    size: int = typer.Option(None, help="Input resolution (default: 64; paper 128)."),
-    frameskip: int = typer.Option(4, help="Raw steps of a model step."),
+    size: int = typer.Option(None, min=1, help="Input resolution (default: 64; paper 128)."),
+    frameskip: int = typer.Option(4, min=1, help="Raw steps of a model step."),
     device: str = typer.Option(
         "auto", "--device", help="Of the pair network; the others spend their time on optical flow and stay on the CPU."
     ),
-    seed: int = typer.Option(3072, help="Chooses order and initial weights."),
+    seed: int = typer.Option(3072, min=0, help="Chooses order and initial weights."),
 ) -> None:
     """Train an inverse-dynamics model: video in, the controls of every step out.
 

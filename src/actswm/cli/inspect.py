@@ -12,7 +12,7 @@ from .printing import text_console
 def inspect(
     file: Path = typer.Argument(..., help="Dataset file."),
     sheet: Path = typer.Option(None, "--sheet", help="Write a contact sheet of frames to this PNG."),
-    seed: int = typer.Option(0, "--seed", help="Which frames the contact sheet shows."),
+    seed: int = typer.Option(0, "--seed", min=0, help="Which frames the contact sheet shows."),
 ) -> None:
     """Say what is inside a dataset file, and whether it is sound.
 

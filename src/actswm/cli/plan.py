@@ -45,8 +45,8 @@ def plan(
     horizon: int = typer.Option(
         None, min=1, help="Chunks in a plan (default: 12, or fewer where a model's window grows no further)."
     ),
-    candidates: int = typer.Option(512, help="Plans in an iteration."),
-    iterations: int = typer.Option(6, help="Iterations of a search."),
+    candidates: int = typer.Option(512, min=1, help="Plans in an iteration."),
+    iterations: int = typer.Option(6, min=1, help="Iterations of a search."),
     warm_start: bool = typer.Option(True, help="Begin each search at the previous plan, shifted."),
     precision: Literal["fp32", "bf16"] = typer.Option("fp32", help="Of the imagined futures."),
     seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),

@@ -17,11 +17,11 @@ def record(
     out: Path = typer.Option(
         ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
     ),
-    steps: int = typer.Option(10_000, help="Raw steps (frames) in the file at the end."),
-    workers: int = typer.Option(1, help="Processes that play at the same time."),
-    seed: int = typer.Option(0, help="Seed of the whole recording."),
-    size: int = typer.Option(128, help="Height and width of the frames in pixels."),
-    episode_steps: int = typer.Option(800, help="Longest episode in raw steps."),
+    steps: int = typer.Option(10_000, min=1, help="Raw steps (frames) in the file at the end."),
+    workers: int = typer.Option(1, min=1, help="Processes that play at the same time."),
+    seed: int = typer.Option(0, min=0, help="Seed of the whole recording."),
+    size: int = typer.Option(128, min=1, help="Height and width of the frames in pixels."),
+    episode_steps: int = typer.Option(800, min=1, help="Longest episode in raw steps."),
     behaviour: str = typer.Option(
         "explorer", help="Who plays: explorer, random, or, in a task, expert (with noise)."
     ),

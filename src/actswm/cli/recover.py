@@ -10,22 +10,22 @@ import typer
 from .arguments import DEVICE, MODELS, dataset_file
 from .printing import say
 
-CANDIDATES = typer.Option(1024, help="Candidates of an iteration.")
-ELITES = typer.Option(128, help="Best candidates to which the next iteration is fitted.")
-ITERATIONS = typer.Option(8, help="Iterations of a search.")
+CANDIDATES = typer.Option(1024, min=1, help="Candidates of an iteration.")
+ELITES = typer.Option(128, min=1, help="Best candidates to which the next iteration is fitted.")
+ITERATIONS = typer.Option(8, min=1, help="Iterations of a search.")
 CLIP = typer.Option(
     False, "--clip", help="Keep buttons between up and down (0..1) in the search; the paper does not."
 )
 Search = Literal["cem", "pool"]
 METHOD = typer.Option("cem", "--search", help="cem is the paper's; pool tries every observed action once.")
-WINDOW = typer.Option(4, help="Steps that --target joint searches at once.")
+WINDOW = typer.Option(4, min=1, help="Steps that --target joint searches at once.")
 
 
 def recover(
     checkpoints: list[Path] = MODELS,
     data: Path = dataset_file("Dataset file with recorded actions."),
-    windows: int = typer.Option(15, help="How many windows."),
-    steps: int = typer.Option(32, help="Model steps to recover in each; the target frame lies at their end."),
+    windows: int = typer.Option(15, min=1, help="How many windows."),
+    steps: int = typer.Option(32, min=1, help="Model steps to recover in each; the target frame lies at their end."),
     target: Literal["far", "every-step", "joint"] = typer.Option(
         "far", help="The window's last frame (the paper's), each step's own, or some steps' at once."
     ),
@@ -35,7 +35,7 @@ def recover(
         "human-guide", help="Start from the training split's actions, from the window's own, or from no-op."
     ),
     img_size: int = typer.Option(
-        None, help="Demand this input resolution; frames are resized to the model's."
+        None, min=1, help="Demand this input resolution; frames are resized to the model's."
     ),
     candidates: int = CANDIDATES,
     elites: int = ELITES,
@@ -45,7 +45,7 @@ def recover(
     validity: Literal["strict", "endpoints"] = typer.Option(
         "strict", help="endpoints is Appendix D to the letter."
     ),
-    seed: int = typer.Option(42, help="Chooses the windows and the random numbers."),
+    seed: int = typer.Option(42, min=0, help="Chooses the windows and the random numbers."),
     device: str = DEVICE,
     idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
     picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),

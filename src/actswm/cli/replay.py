@@ -192,8 +192,8 @@ def record(
     ),
     steps: int = typer.Option(1000, min=10, help="Raw steps."),
     bots: int = typer.Option(3, min=0, help="OpenArena: opponents."),
-    seed: int = typer.Option(0, help="Seed of who plays."),
-    size: int = typer.Option(128, help="Freedoom: height and width of the frames in pixels."),
+    seed: int = typer.Option(0, min=0, help="Seed of who plays."),
+    size: int = typer.Option(128, min=1, help="Freedoom: height and width of the frames in pixels."),
     episode_steps: int = typer.Option(800, min=2, help="Freedoom: longest episode in raw steps."),
 ) -> None:
     """Record a match as the engine's own demo, with what was pressed inside it.

@@ -12,8 +12,8 @@ def score(
     predicted: Path = typer.Argument(help="OWAMcap file with predicted inputs."),
     recorded: Path = typer.Argument(help="OWAMcap file with recorded inputs, of the same video."),
     vocabulary: str = typer.Option("keys14", help="keys14 or minecraft."),
-    frameskip: int = typer.Option(4, help="Frames of a model step."),
-    steps: int = typer.Option(32, help="Model steps of a window, over which intervals are taken."),
+    frameskip: int = typer.Option(4, min=1, help="Frames of a model step."),
+    steps: int = typer.Option(32, min=1, help="Model steps of a window, over which intervals are taken."),
     json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
 ) -> None:
     """Score inputs that another program predicted (G-IDM, say) against the recorded ones.

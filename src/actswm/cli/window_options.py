@@ -13,7 +13,7 @@ SPLIT = typer.Option(
 )
 CONTEXT = typer.Option(32, min=1, help="Steps before each future; a model uses its last H.")
 HORIZON = typer.Option(8, min=1, help="Steps to render and to roll out.")
-SEED = typer.Option(1234, help="Which windows, and which alternatives.")
+SEED = typer.Option(1234, min=0, help="Which windows, and which alternatives.")
 WORKERS = typer.Option(2, min=1, help="Engines that render side by side.")
 TRUTHS = typer.Option(None, "--truths", help="File that keeps the true futures; default: beside the data.")
 JSON = typer.Option(None, "--json", help="Write all figures to this file.")
