@@ -51,8 +51,8 @@ class Gaussian:
         return drawn if self.bounded is None else torch.where(self.bounded, drawn.clamp(0, 1), drawn)
 
     def refit(self, elites: Tensor) -> Self:
-        std = torch.maximum(elites.std(0, correction=0), self.floor)
-        return replace(self, mean=elites.mean(0), std=std)
+        spread = elites.std(0, correction=0) if elites.numel() else self.std
+        return replace(self, mean=elites.mean(0), std=torch.maximum(spread, self.floor))
 
     def around(self, plan: Tensor) -> Self:
         return replace(self, mean=plan)

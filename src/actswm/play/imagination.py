@@ -98,10 +98,8 @@ class Imagination:
 
     @torch.no_grad()
     def _imagine(self, new: list[_Seen]) -> Imagined:
-        context = self._context
         for seen in new:
-            context = observed(self._model, context, seen.raw, seen.frame)
-        self._context = context
+            self._context = context = observed(self._model, self._context, seen.raw, seen.frame)
         encoding, last = self._model.encoding, new[-1]
         raw = np.stack([last.holding, np.zeros_like(last.holding)])
         actions = torch.from_numpy(np.tile(encoding.step_actions(raw), (1, max(self._steps), 1)))

@@ -99,7 +99,7 @@ class StepwiseSearch:
     """Finds actions step by step with one stream of random numbers."""
 
     def __init__(
-        self, model: WorldModel, prior: ActionPrior, settings: SearchSettings, generator: torch.Generator
+        self, model: WorldModel, prior: ActionPrior, settings: RecoverySettings, generator: torch.Generator
     ) -> None:
         self.model = model
         self.settings = settings
