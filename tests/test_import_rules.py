@@ -10,7 +10,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "actswm"
 FREE = {
     *("errors", "atomic", "processes", "controls", "game", "executor", "intervals", "masks", "origin"),
-    *("presets", "saved_models"),
+    *("presets", "results", "saved_models"),
 }
 """Modules that everybody may use."""
 ALLOWED = {
@@ -35,6 +35,7 @@ WITHOUT_TORCH = (
     "processes",
     "executor",
     "presets",
+    "results",
     "saved_models",
     "formats",
     "data",

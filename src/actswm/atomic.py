@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from .errors import UserError
 
@@ -34,6 +36,10 @@ def written_whole(path: Path) -> Iterator[Path]:
 def write_whole(path: Path, content: str | bytes) -> None:
     with written_whole(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def write_json(path: Path, content: Any) -> None:
+    write_whole(path, json.dumps(content, indent=2) + "\n")
 
 
 @contextmanager

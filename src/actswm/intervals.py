@@ -6,6 +6,7 @@ are too narrow: `groups` (N,) says which windows are to be drawn together.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +23,15 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
     def __str__(self) -> str:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
 def bootstrap(values: NDArray[np.floating], groups: Groups = None) -> Estimate:

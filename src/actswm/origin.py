@@ -14,14 +14,20 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Origin:
-    command: str
-    commit: str
+    """Empty or None where nobody told."""
+
+    command: str = ""
+    commit: str = ""
     """With `+` if the tree had changes; empty outside a checkout."""
     machine: str = ""
+    seed: int | None = None
 
 
-def this_command() -> Origin:
-    return Origin(shlex.join(["actswm", *sys.argv[1:]]), commit(), machine())
+UNKNOWN = Origin()
+
+
+def this_command(seed: int | None = None) -> Origin:
+    return Origin(shlex.join(["actswm", *sys.argv[1:]]), commit(), machine(), seed)
 
 
 def commit() -> str:

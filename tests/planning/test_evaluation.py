@@ -63,7 +63,7 @@ def test_expert_and_replay_succeed_no_op_does_not(tmp_path):
     results = run.run(
         baselines("expert", "replay", "noop"), lambda method, result: told.append((method, result.succeeded))
     )
-    assert [result.successes for result in results] == [2, 2, 0]
+    assert [result.successes for result in results.methods] == [2, 2, 0]
     assert told == [("expert", True)] * 2 + [("replay", True)] * 2 + [("noop", False)] * 2
     episode = json.loads((tmp_path / "noop" / "episode-01.json").read_text())
     assert episode["chunks"] == TASK.env_budget and episode["raw_steps"] == 4 * TASK.env_budget
@@ -90,7 +90,7 @@ def test_a_model_plans_from_the_first_frame_on_and_the_same_way_again(tmp_path):
     choices = []
     for again in ("one", "two"):
         run, _ = evaluation(tmp_path / again, episodes=1, film=False)
-        (result,) = run.run([(planning("made", planner, "none", {"weights": "made"}), SIZE)])
+        (result,) = run.run([(planning("made", planner, "none", {"weights": "made"}), SIZE)]).methods
         assert result.plan_cpu_seconds > 0
         episode = json.loads((tmp_path / again / "made" / "episode-00.json").read_text())
         choices.append((episode["choices"], episode["costs"]))
@@ -104,7 +104,7 @@ def test_finished_episodes_are_not_played_again(tmp_path):
     path = tmp_path / "expert" / "episode-00.json"
     before = path.stat().st_mtime_ns
     run, _ = evaluation(tmp_path, film=False)
-    (result,) = run.run(baselines("expert"))
+    (result,) = run.run(baselines("expert")).methods
     assert path.stat().st_mtime_ns == before and result.episodes == result.successes == 2
     other = dataclasses.replace(baselines("random")[0][0], name="expert")
     with pytest.raises(UserError, match=r"episode-00.json: was played with seed None, now 0"):
@@ -131,7 +131,7 @@ def test_an_engine_that_dies_costs_a_try_and_then_the_episode(tmp_path, deaths):
 
         return ChunkAgent(choose)
 
-    (result,) = run.run([(Method("waiting", make), SIZE)])
+    (result,) = run.run([(Method("waiting", make), SIZE)]).methods
     assert (result.episodes, result.lost) == (2, deaths - 1)
     files = sorted(path.name for path in (tmp_path / "waiting").iterdir())
     assert files == [f"episode-{n:02}.{kind}" for n in range(deaths - 1, 2) for kind in ("json", "mp4")]
@@ -139,7 +139,7 @@ def test_an_engine_that_dies_costs_a_try_and_then_the_episode(tmp_path, deaths):
         assert json.loads((tmp_path / "waiting" / "episode-00.json").read_text())["attempts"] == 2
     else:
         run, _ = evaluation(tmp_path)
-        (result,) = run.run([(Method("waiting", make), SIZE)])
+        (result,) = run.run([(Method("waiting", make), SIZE)]).methods
         assert result.lost == 0, "a lost episode is played on the next run"
 
 

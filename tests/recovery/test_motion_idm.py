@@ -54,7 +54,7 @@ def test_it_reads_motion_off_another_recording(trained, tmp_path):
     report = report_on(model, fresh, [fresh])
     assert report.steps.balanced_accuracy.mean > 0.85 and report.raw.f1.mean > 0.8
     assert report.steps.balanced_accuracy.low < report.steps.balanced_accuracy.mean
-    assert {one.name for one in report.reliabilities} == {"Turn_L", "Turn_R", "Look_U", "Look_D"}
+    assert {one.name for one in report.reliability} == {"Turn_L", "Turn_R", "Look_U", "Look_D"}
     assert report.calibration_error < 0.06
     made = {name: auroc for name, auroc in report.separations.items() if name != "fresh"}
     assert len(made) == 4 and min(made.values()) > 0.95

@@ -96,8 +96,10 @@ def write(path: Path, tree: dict[str, Any]) -> Path:
 
 
 def write_film(folder: Path, method: str, episode: int, succeeded: bool, planner: bool = True) -> Path:
-    about = {"task": "freedoom/follow-room", "episode": episode, "succeeded": succeeded, "chunks": 5}
-    about["identity"] = {"weights": "x"} if planner else {}
+    identity = {"weights": "x"} if planner else {}
+    counts = {"episode": episode, "succeeded": succeeded, "chunks": 5, "raw_steps": 20, "attempts": 1}
+    about = {"method": method, "task": "freedoom/follow-room", **counts, "choices": ["wait"], "costs": [None]}
+    about |= {"plan_cpu_seconds": 0.5, "identity": identity}
     write(folder / method / f"episode-{episode:02}.json", about)
     film = folder / method / f"episode-{episode:02}.mp4"
     film.write_bytes(f"film of {method} {episode}".encode())

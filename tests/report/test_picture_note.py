@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -15,9 +17,9 @@ def test_a_note_travels_inside_the_picture_and_does_not_change_it(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), np.uint8)
     cv2.imwrite(str(path), pixels)
     assert read_note(path.read_bytes()) is None
-    write_note(path, "sheet", "A “caption”", "alt", ORIGIN, 3)
+    write_note(path, "sheet", "A “caption”", "alt", replace(ORIGIN, seed=3))
     assert read_note(path.read_bytes()) == PictureNote(
-        "sheet", "A “caption”", "alt", ORIGIN.command, ORIGIN.commit, 3
+        "sheet", "A “caption”", "alt", replace(ORIGIN, seed=3)
     )
     assert np.array_equal(cv2.imread(str(path)), pixels)
     assert [each.name for each in tmp_path.iterdir()] == ["p.png"]

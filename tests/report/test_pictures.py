@@ -1,21 +1,27 @@
 import cv2
 import numpy as np
 
-from actswm.report.drift_plot import LINES, DriftCurves, plot_drift
-from actswm.report.results import parse_result
+from actswm.intervals import Estimate
+from actswm.report.drift_plot import plot_drift
 from actswm.report.sheet_picture import FutureRows, draw_sheet
 from actswm.report.success_plot import plot_successes
+from actswm.results import Drift, DriftModel, DriftStep, read_result
+from actswm.results.drift import COLUMNS
 
 from . import made_results as made
 
 
-def curves(name, level):
-    return DriftCurves(name, {curve: np.full(6, level - 0.1 * i) for i, curve in enumerate(LINES)})
+def drift(**levels):
+    def model(name, level):
+        figures = [Estimate(*(level - 0.1 * i,) * 3) for i in range(len(COLUMNS))]
+        return DriftModel(name, tuple(DriftStep(k, *figures) for k in range(1, 7)))
+
+    return Drift("room.h5", 12, tuple(model(*each) for each in levels.items()))
 
 
 def test_drift_plot_shows_every_model(tmp_path):
-    plot_drift([curves("a", 0.9)], tmp_path / "one.png")
-    plot_drift([curves("a", 0.9), curves("b", 0.5), curves("c", 0.2)], tmp_path / "three.png")
+    plot_drift(drift(a=0.9), tmp_path / "one.png")
+    plot_drift(drift(a=0.9, b=0.5, c=0.2), tmp_path / "three.png")
     one, three = (cv2.imread(str(tmp_path / name)) for name in ("one.png", "three.png"))
     blue, vermilion = (178, 114, 0), (0, 94, 213)  # BGR of the first two colours
     assert (one == blue).all(-1).any() and not (one == vermilion).all(-1).any()
@@ -33,8 +39,8 @@ def test_sheet_shows_true_and_predicted_frames(tmp_path):
 
 
 def test_successes_have_one_colour_a_method(tmp_path):
-    plan = parse_result(tmp_path / "results.json", made.plan(a=4, random=1))
-    other = parse_result(tmp_path / "results.json", made.plan(random=1))
+    plan = read_result(made.write(tmp_path / "plan.json", made.plan(a=4, random=1)))
+    other = read_result(made.write(tmp_path / "other.json", made.plan(random=1)))
     blue, vermilion = (178, 114, 0), (0, 94, 213)
     for name, plans in (("two", [plan, plan]), ("mixed", [plan, other])):
         plot_successes(plans, tmp_path / f"{name}.png")

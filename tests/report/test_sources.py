@@ -16,7 +16,7 @@ from . import made_results as made
 
 def picture(path, kind="sheet", command="actswm sheet a"):
     cv2.imwrite(str(path), np.zeros((4, 4, 3), np.uint8))
-    write_note(path, kind, path.name, "alt", Origin(command, "0123456789ab"), 1)
+    write_note(path, kind, path.name, "alt", Origin(command, "0123456789ab", seed=1))
     return path
 
 
@@ -62,9 +62,9 @@ def test_runs_with_and_without_an_end_and_weights_alone(tmp_path):
     runs = gather([done, going, done / "model"]).runs
     assert [run.name for run in runs] == ["done", "going", "done"]
     assert runs[0].losses == {"loss": ((1, 0.5), (3, 0.3)), "val/loss": ((4, 0.35),)}
-    assert runs[0].steps == 4 and runs[0].made.seed == 3 and runs[0].data == "room.h5 (freedoom/room)"
-    assert runs[1].steps is None and not runs[1].made.command
-    assert not runs[2].losses and runs[2].made == runs[0].made
+    assert runs[0].steps == 4 and runs[0].origin.seed == 3 and runs[0].data == "room.h5 (freedoom/room)"
+    assert runs[1].steps is None and not runs[1].origin.command
+    assert not runs[2].losses and runs[2].origin == runs[0].origin
 
 
 def test_the_same_counts_elsewhere_keep_their_films(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from ..atomic import write_whole
+from ..atomic import write_json
 from .arguments import DEVICE, MODEL
 from .printing import say, text_console
 
@@ -250,9 +250,3 @@ def startup(
 def _save(path: Path | None, figures: Mapping[str, object]) -> None:
     if path is not None:
         write_json(path, figures)
-
-
-def write_json(path: Path, figures: Mapping[str, object]) -> None:
-    import json
-
-    write_whole(path, json.dumps(figures, indent=2) + "\n")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import typer
 
-from .bench import JSON, write_json
+from ..atomic import write_json
+from .bench import JSON
 from .printing import say
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from .arguments import DEVICE, MODELS
 from .printing import text_console
-from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
+from .results import progress, require_expected, save_csv, short, warn_of_one_episode
 from .trained_on import warn_of_other_data
 from .window_options import CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..diagnosis.bound import ModelBounds
-    from ..diagnosis.drift import DriftStep
-    from ..diagnosis.sensitivity import ControlSensitivity
+    from ..results import ControlSensitivity, Drift, DriftModel, ModelBounds
 
 FEW = 256
-COLUMNS = ("recorded", "zero", "zero_gap", "shuffled", "shuffled_gap", "copy", "random")
 
 
 def drift(
@@ -59,62 +56,64 @@ def drift(
     from ..diagnosis.drift import step_drift
     from ..diagnosis.sensitivity import control_sensitivity, effective_controls
     from ..origin import this_command
+    from ..results import Drift, DriftModel, save_result
     from .checkpoints import load_checkpoints
 
     loaded = load_checkpoints(checkpoints, device)
-    settings = {"split": split, "context": context, "horizon": horizon, "seed": seed}
+    frameskip = loaded[0].model.encoding.frameskip
     sample = sample_windows(
-        data, windows, **settings, frameskip=loaded[0].model.encoding.frameskip  # type: ignore[arg-type]
-    )  # fmt: skip
+        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
+    )
     for checkpoint in loaded:
         sampled_windows(sample, checkpoint.model)  # a model that does not fit the file fails before the long work
     warn_of_one_episode(sample)
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     few = sample.first(FEW)
     console = text_console()
-    models: list[dict[str, Any]] = []
-    curves = []
+    models = []
     for checkpoint in loaded:
-        model = checkpoint.model
-        with progress(checkpoint.name, len(sample)) as show:
-            measured = step_drift(model, sample, progress=show)
-        table = measured.table()
-        curves.append((checkpoint.name, {curve: measured.mean(curve) for curve in measured.similarity}))
-        entry: dict[str, Any] = {"name": checkpoint.name, "steps": [asdict(row) for row in table]}
-        _print_steps(console, checkpoint.name, table)
+        name, model = checkpoint.name, checkpoint.model
+        with progress(name, len(sample)) as show:
+            measured = DriftModel(name, step_drift(model, sample, progress=show).table())
+        _print_steps(console, measured)
         if controls:
-            with progress(f"{checkpoint.name}: controls", len(few)) as show:
+            with progress(f"{name}: controls", len(few)) as show:
                 found = control_sensitivity(model, few, effective_controls(few), progress=show)
-            entry["controls"] = [asdict(control) for control in found]
+            measured = replace(measured, controls=found)
             _print_controls(console, found)
         if bound:
-            with progress(f"{checkpoint.name}: bound", len(few)) as show:
+            with progress(f"{name}: bound", len(few)) as show:
                 bounds = model_bounds(model, few, progress=show)
-            entry["bound"] = asdict(bounds)
+            measured = replace(measured, bound=bounds)
             _print_bound(console, bounds)
-        models.append(entry)
-    origin = this_command()
-    result = {"kind": "drift", **asdict(origin), "data": data.name, "windows": len(sample)}
-    result |= {"episodes": sample.episodes, **settings}
-    if controls or bound:
-        result["windows_of_controls_and_bound"] = len(few)
-    result["models"] = models
-    save_result(json_file, result)
+        models.append(measured)
+    result = Drift(
+        data=data.name,
+        windows=len(sample),
+        episodes=sample.episodes,
+        split=split,
+        context=context,
+        horizon=horizon,
+        windows_of_controls_and_bound=len(few) if controls or bound else None,
+        models=tuple(models),
+        origin=this_command(seed),
+    )
+    if json_file:
+        save_result(json_file, result)
     if csv_file:
-        save_csv(csv_file, _csv_rows(models))
+        save_csv(csv_file, _csv_rows(result))
     if plot:
-        from ..report.drift_plot import DriftCurves, plot_drift
+        from ..report.drift_plot import plot_drift
         from ..report.picture_note import write_note
 
-        plot_drift([DriftCurves(*each) for each in curves], plot)
-        names = ", ".join(name for name, _ in curves)
+        plot_drift(result, plot)
+        names = ", ".join(model.name for model in models)
         write_note(
             plot,
             "drift",
             f"Step drift of {names} on {len(sample)} windows of {data.name}",
             "Curves of similarity to the encoded future over steps, and bars at the last step",
-            origin,
-            seed,
+            result.origin,
         )
     require_expected(expect, result, tolerance)
 
@@ -124,16 +123,15 @@ def _shown(steps: int) -> list[int]:
     return [step for step in (1, 2, 4, 8, 12, 16, 24) if step < steps] + [steps]
 
 
-def _print_steps(console: Console, name: str, table: tuple[DriftStep, ...]) -> None:
+def _print_steps(console: Console, model: DriftModel) -> None:
     from rich.table import Table
 
     head = ("step", "recorded", "zero", "gap", "shuffled", "gap", "copy", "random")
-    shown = Table(*head, title=f"{name}: cosine to the encoded future")
-    for step in _shown(len(table)):
-        row = table[step - 1]
-        shown.add_row(str(step), *(f"{getattr(row, column).mean:.3f}" for column in COLUMNS))
-    spread = (getattr(table[-1], column) for column in COLUMNS)
-    shown.add_row("", *(f"±{(each.high - each.low) / 2:.3f}" for each in spread), style="dim")
+    shown = Table(*head, title=f"{model.name}: cosine to the encoded future")
+    curves = model.curves.values()
+    for step in _shown(len(model.steps)):
+        shown.add_row(str(step), *(f"{curve[step - 1].mean:.3f}" for curve in curves))
+    shown.add_row("", *(f"±{curve[-1].half_width:.3f}" for curve in curves), style="dim")
     console.print(shown)
 
 
@@ -170,11 +168,12 @@ def _print_bound(console: Console, bounds: ModelBounds) -> None:
     console.print(shown)
 
 
-def _csv_rows(models: list[dict[str, Any]]) -> list[list[Any]]:
+def _csv_rows(result: Drift) -> list[list[object]]:
     parts = ("mean", "low", "high")
-    rows: list[list[Any]] = [["model", "step", *(f"{column}_{part}" for column in COLUMNS for part in parts)]]
-    for model in models:
-        for row in model["steps"]:
-            figures = (f"{row[column][part]:.6f}" for column in COLUMNS for part in parts)
-            rows.append([model["name"], row["step"], *figures])
+    columns = list(result.models[0].curves)
+    rows: list[list[object]] = [["model", "step", *(f"{column}_{part}" for column in columns for part in parts)]]
+    for model in result.models:
+        for row in model.steps:
+            figures = (f"{getattr(getattr(row, column), part):.6f}" for column in columns for part in parts)
+            rows.append([model.name, row.step, *figures])
     return rows

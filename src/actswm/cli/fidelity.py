@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from .arguments import DEVICE, MODELS
 from .printing import text_console
-from .results import progress, require_expected, save_csv, save_result, short, warn_of_one_episode
+from .results import progress, require_expected, save_csv, short, warn_of_one_episode
 from .trained_on import warn_of_other_data
 from .window_options import (
     BRANCHING_DATA,
@@ -29,7 +28,7 @@ from .window_options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..diagnosis.fidelity import FidelityStep
+    from ..results import Fidelity, FidelityModel
 
 
 def fidelity(
@@ -60,6 +59,7 @@ def fidelity(
     from ..data.loader import sampled_windows
     from ..diagnosis.fidelity import counterfactual_fidelity
     from ..origin import this_command
+    from ..results import Fidelity, FidelityModel, save_result
     from .checkpoints import load_checkpoints
     from .rendering import pose_gallery, rendered_futures
 
@@ -74,26 +74,35 @@ def fidelity(
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     futures = rendered_futures(sample, seed, workers, truths)
     console = text_console()
-    models: list[dict[str, Any]] = []
+    models = []
     for checkpoint in loaded:
         poses = pose_gallery(checkpoint.model, futures, gallery, checkpoint.name) if gallery else None
         with progress(checkpoint.name, len(sample)) as show:
-            table = counterfactual_fidelity(checkpoint.model, futures, poses=poses, progress=show).table()
-        models.append({"name": checkpoint.name, "steps": [asdict(row) for row in table]})
-        _print_table(console, checkpoint.name, table)
-    settings = {"split": split, "context": context, "horizon": horizon, "seed": seed, "gallery": gallery}
-    origin = asdict(this_command())
-    result = {"kind": "fidelity", **origin, "data": data.name, "windows": len(sample)}
-    result |= {"episodes": sample.episodes, **settings, "models": models}
-    save_result(json_file, result)
+            measured = counterfactual_fidelity(checkpoint.model, futures, poses=poses, progress=show)
+        models.append(FidelityModel(checkpoint.name, measured.table()))
+        _print_table(console, models[-1])
+    result = Fidelity(
+        data=data.name,
+        windows=len(sample),
+        episodes=sample.episodes,
+        split=split,
+        context=context,
+        horizon=horizon,
+        gallery=gallery,
+        models=tuple(models),
+        origin=this_command(seed),
+    )
+    if json_file:
+        save_result(json_file, result)
     if csv_file:
-        save_csv(csv_file, _csv_rows(models))
+        save_csv(csv_file, _csv_rows(result))
     require_expected(expect, result, tolerance)
 
 
-def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -> None:
+def _print_table(console: Console, model: FidelityModel) -> None:
     from rich.table import Table
 
+    name, table = model.name, model.steps
     last = max(row.step for row in table)
     steps = [step for step in (1, 2, 4) if step < last] + [last]
     shown = Table(
@@ -132,17 +141,16 @@ def _print_table(console: Console, name: str, table: tuple[FidelityStep, ...]) -
         console.print(shown)
 
 
-def _csv_rows(models: list[dict[str, Any]]) -> list[list[Any]]:
+def _csv_rows(result: Fidelity) -> list[list[object]]:
     figures, parts = ("fidelity", "skill", "top1"), ("mean", "low", "high")
     poses = [(figure, part) for figure in ("distance", "angle") for part in ("median", "ninth")]
     poses += [("place", part) for part in parts]
     names = [f"{figure}_{part}" for figure in figures for part in parts]
-    rows: list[list[Any]] = [["model", "kind", "step", "cases", "distinct", *names, "chance"]]
+    rows: list[list[object]] = [["model", "kind", "step", "cases", "distinct", *names, "chance"]]
     rows[0] += [f"{figure}_{part}" for figure, part in poses]
-    for model in models:
-        for row in model["steps"]:
-            values = [f"{row[figure][part]:.6f}" for figure in figures for part in parts]
-            counts = (row["cases"], row["distinct"])
-            where = [f"{row[figure][part]:.6f}" for figure, part in poses]
-            rows.append([model["name"], row["kind"], row["step"], *counts, *values, row["chance"], *where])
+    for model in result.models:
+        for row in model.steps:
+            values = [f"{getattr(getattr(row, figure), part):.6f}" for figure in figures for part in parts]
+            where = [f"{getattr(getattr(row, figure), part):.6f}" for figure, part in poses]
+            rows.append([model.name, row.kind, row.step, row.cases, row.distinct, *values, row.chance, *where])
     return rows

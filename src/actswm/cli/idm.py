@@ -15,8 +15,8 @@ from .printing import say
 if TYPE_CHECKING:
     from ..recovery.idm import InverseDynamics
     from ..recovery.idm_training import IdmTraining
-    from ..recovery.metrics import Scores
     from ..recovery.motion_idm import MotionIdm
+    from ..results import Scores
 
 _STEPS = {"small": 6000, "paper": 20000, "pair": 2000}
 _BATCH = {"small": 32, "paper": 64, "pair": 64}

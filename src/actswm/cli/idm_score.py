@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -32,14 +32,14 @@ def idm_score(
     from ..origin import this_command
     from ..recovery.idm_report import report_on
     from ..recovery.saved_idm import load_motion_idm
+    from ..results import save_result
     from .recovery_tables import control_table
-    from .results import save_result
 
     report = report_on(load_motion_idm(idm), data, other, split)
     control_table(f"{idm.name} on {data.name}, {report.episodes} episodes", report.steps)
     say(f"model steps: balanced accuracy {report.steps.balanced_accuracy}, F1 {report.steps.f1}")
     say(f"raw steps: balanced accuracy {report.raw.balanced_accuracy}, F1 {report.raw.f1}")
-    worst = max(report.reliabilities, key=lambda one: one.error, default=None)
+    worst = max(report.reliability, key=lambda one: one.error, default=None)
     if worst:
         say(f"calibration error {report.calibration_error:.3f}; the largest: {worst.name} {worst.error:.3f}")
     say(f"off-domain: {report.off_domain_share:.1%} of the recording's stretches")
@@ -48,29 +48,5 @@ def idm_score(
         for name, auroc in report.separations.items():
             table.add_row(name, f"{auroc:.3f}", f"{report.caught[name]:.0%}")
         text_console().print(table)
-    reliabilities = [
-        {
-            "name": one.name,
-            "error": one.error,
-            "count": one.count.tolist(),
-            "promised": one.promised.tolist(),
-            "came": one.came.tolist(),
-        }
-        for one in report.reliabilities
-    ]
-    save_result(
-        json_file,
-        {
-            "kind": "idm-score",
-            **asdict(this_command()),
-            "data": data.name,
-            "episodes": report.episodes,
-            "steps": asdict(report.steps),
-            "raw": asdict(report.raw),
-            "calibration_error": report.calibration_error,
-            "reliability": reliabilities,
-            "off_domain_share": report.off_domain_share,
-            "separations": dict(report.separations),
-            "caught": dict(report.caught),
-        },
-    )
+    if json_file:
+        save_result(json_file, replace(report, origin=this_command()))

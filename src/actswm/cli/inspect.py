@@ -49,5 +49,5 @@ def inspect(
         write_contact_sheet(file, sheet, seed=seed)
         caption = f"{file.name}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
         alt = "Stretches of recorded frames, each with the controls that were held in it"
-        write_note(sheet, "contact-sheet", caption, alt, this_command(), seed)
+        write_note(sheet, "contact-sheet", caption, alt, this_command(seed))
         console.print(f"contact sheet: {sheet}")

@@ -9,14 +9,13 @@ import typer
 
 from ..errors import UserError
 from .arguments import DEVICE, saved_models
-from .bench import write_json
 from .printing import say, shown, text_console
 
 if TYPE_CHECKING:
     from ..game import Game
-    from ..planning.evaluation import EpisodeResult, MethodResult
     from ..planning.methods import Method
     from ..planning.planner import PlanSettings
+    from ..results import EpisodeResult, Plan
 
 
 def plan(
@@ -65,7 +64,7 @@ def plan(
 
     Example: actswm plan runs/room/model --task freedoom/follow-room --episodes 20
     """
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     import torch
 
@@ -79,15 +78,13 @@ def plan(
     from ..planning.planner import Planner, PlanSettings, own_horizon
     from ..planning.references import load_reference
     from ..report.picture_note import write_note
-    from ..report.sources import gather
     from ..report.success_plot import plot_successes
+    from ..results import save_result
     from .checkpoints import load_checkpoints
     from .trained_on import warn_of_other_frames
 
     torch.set_num_threads(threads)
-    others = gather(beside).plans
-    if wrong := [path for path in beside if not gather([path]).plans]:
-        raise UserError(f"{wrong[0]}: not a result of actswm plan")
+    others = [_plan_of(path) for path in beside]
     task = find_task(task_name)
     library = load_library(library_name or task.library)
     if library.vocabulary is not task.vocabulary:
@@ -119,7 +116,6 @@ def plan(
             warn_of_other_frames(unwarned.pop(), task.game, game.fps)
         return game
 
-    about = {"kind": "plan", **asdict(this_command()), "seed": seed}
     evaluation = Evaluation(
         task=task,
         episodes=episodes,
@@ -129,18 +125,27 @@ def plan(
         engine_errors=(EngineDied,),
         reference=load_reference(reference_file) if reference_file else None,
         film=film,
-        about=about,
+        origin=this_command(seed),
     )
-    results = _run(evaluation, methods)
-    _show(task.name, results)
+    result = _run(evaluation, methods)
+    _show(result)
     say(f"episodes, films and references: {evaluation.out}")
     if json_file:
-        write_json(json_file, {**about, "task": task.name, "methods": [asdict(result) for result in results]})
+        save_result(json_file, result)
     if picture:
-        plot_successes([*gather([evaluation.out / "results.json"]).plans, *others], picture)
+        plot_successes([result, *others], picture)
         alt = "Share of successful episodes of each method, with 95 % Wilson intervals"
-        write_note(picture, "successes", "Success rates", alt, this_command(), seed)
+        write_note(picture, "successes", "Success rates", alt, result.origin)
         say(f"success rates: {picture}")
+
+
+def _plan_of(path: Path) -> Plan:
+    from ..results import Plan, read_result
+
+    result = read_result(path)
+    if not isinstance(result, Plan):
+        raise UserError(f"{path}: not a result of actswm plan")
+    return result
 
 
 def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
@@ -155,7 +160,7 @@ def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
     return identity
 
 
-def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, ...]:  # type: ignore[no-untyped-def]
+def _run(evaluation, methods: list[tuple[Method, int]]) -> Plan:  # type: ignore[no-untyped-def]
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -174,12 +179,12 @@ def _run(evaluation, methods: list[tuple[Method, int]]) -> tuple[MethodResult, .
         return evaluation.run(methods, show)
 
 
-def _show(task: str, results: tuple[MethodResult, ...]) -> None:
+def _show(plan: Plan) -> None:
     from rich.table import Column, Table
 
     method = Column("method", overflow="fold")  # a name that is cut tells nothing
-    table = Table(method, "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=task)
-    for result in results:
+    table = Table(method, "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=plan.task)
+    for result in plan.methods:
         lost = f" ({result.lost} lost: engine died)" if result.lost else ""
         chunks = f"{result.chunks_to_success:.1f}" if result.chunks_to_success is not None else "-"
         latency = f"{result.plan_cpu_seconds:.2f}" if result.plan_cpu_seconds else "-"

@@ -58,6 +58,7 @@ def recover(
     """
     from ..data import sample_windows
     from ..errors import UserError
+    from ..origin import this_command
     from ..recovery.baselines import blind_baselines
     from ..recovery.idm import InverseDynamics
     from ..recovery.metrics import score
@@ -66,9 +67,10 @@ def recover(
     from ..recovery.saved_idm import load_idm
     from ..recovery.search import RecoverySettings
     from ..recovery.windows import truth_of
+    from ..results import save_result
     from .checkpoints import load_checkpoints
-    from .recovery_tables import figures, piano_roll, show
-    from .results import progress, save_result
+    from .recovery_tables import piano_roll, recovered, show
+    from .results import progress
     from .trained_on import warn_of_other_data
 
     options = RecoveryOptions(
@@ -114,7 +116,6 @@ def recover(
     scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
     show(recoveries, scores, options, len(sample), prior.origin)
     if picture:
-        from ..origin import this_command
         from ..report.piano_roll import write_piano_roll
         from ..report.picture_note import write_note
 
@@ -124,7 +125,9 @@ def recover(
         title = f"{name}, {target}, {data.name} row {row}"
         write_piano_roll(picture, vocabulary.names, *chosen, title=title)
         alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
-        write_note(picture, "piano-roll", title, alt, this_command(), seed)
+        write_note(picture, "piano-roll", title, alt, this_command(seed))
         say(f"piano roll: {picture}")
-    roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
-    save_result(json_file, figures(recoveries, scores, options, data, sample.rows.tolist(), roll))
+    if json_file:
+        roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
+        rows = tuple(sample.rows.tolist())
+        save_result(json_file, recovered(recoveries, scores, options, data.name, rows, roll, this_command(seed)))

@@ -1,21 +1,22 @@
-"""Recovery results as tables for the terminal and as JSON."""
+"""Recovery results as tables for the terminal and as a record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..origin import this_command
+from ..results import Costs, PianoRoll, Recover, RecoverOptions
+from ..results.form import decode
 from .printing import say, text_console
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..recovery.metrics import Scores
+    from ..origin import Origin
     from ..recovery.protocol import Recovery, RecoveryOptions
+    from ..results import Scores
 
     Array = NDArray[np.floating]
 
@@ -73,41 +74,31 @@ def _wide(console: Any) -> Any:
     return console
 
 
-def figures(
+def recovered(
     recoveries: dict[str, Recovery],
     scores: dict[str, Scores],
     options: RecoveryOptions,
-    data: Path,
-    rows: list[int],
-    roll: dict[str, object],
-) -> dict[str, object]:
+    data: str,
+    rows: tuple[int, ...],
+    roll: PianoRoll,
+    origin: Origin,
+) -> Recover:
     costs = {
-        name: {
-            "gap": asdict(found.gap),
-            "relative_gap": asdict(found.relative_gap),
-            "random_search_gap": asdict(found.random_search_gap),
-            "mean_cost": float(found.cem.mean()),
-            "mean_random_cost": float(found.random.mean()),
-            "mean_gain": float(found.gain.mean()),
-            "verdict": found.verdict,
-        }
+        name: Costs(
+            gap=found.gap,
+            relative_gap=found.relative_gap,
+            random_search_gap=found.random_search_gap,
+            mean_cost=float(found.cem.mean()),
+            mean_random_cost=float(found.random.mean()),
+            mean_gain=float(found.gain.mean()),
+            verdict=found.verdict,
+        )
         for name, found in recoveries.items()
     }
-    return {
-        "kind": "recover",
-        **asdict(this_command()),
-        "data": data.name,
-        "window_rows": rows,
-        "options": asdict(options),
-        "costs": costs,
-        "scores": {name: asdict(one) for name, one in scores.items()},
-        "roll": roll,
-    }
+    return Recover(data, rows, decode(RecoverOptions, asdict(options)), costs, scores, roll, origin)
 
 
-def piano_roll(
-    names: Sequence[str], recorded: Array, recovered: dict[str, Array], window: int
-) -> dict[str, object]:
+def piano_roll(names: Sequence[str], recorded: Array, recovered: dict[str, Array], window: int) -> PianoRoll:
     """What was pressed in a window (N, K, A), as a string of 0 and 1 a control."""
 
     def lanes(actions: Array) -> dict[str, str]:
@@ -116,4 +107,4 @@ def piano_roll(
         }
 
     methods = {method: lanes(actions) for method, actions in recovered.items()}
-    return {"window": window, "recorded": lanes(recorded), "recovered": methods}
+    return PianoRoll(window, lanes(recorded), methods)

@@ -14,10 +14,10 @@ import typer
 if TYPE_CHECKING:
     from ..data import WindowSample
     from ..intervals import Estimate
+    from ..results import Result
 
 from ..atomic import written_whole
 from .bars import bars
-from .bench import write_json
 from .printing import say
 
 
@@ -42,23 +42,7 @@ def short(estimate: Estimate) -> str:
     """Mean and half the interval's width, narrow enough for a terminal's table."""
     if math.isnan(estimate.mean):
         return "-"
-    return f"{estimate.mean:.3f} ±{(estimate.high - estimate.low) / 2:.3f}"
-
-
-def as_json(tree: Any) -> Any:
-    """NaN has no place in JSON: null."""
-    if isinstance(tree, dict):
-        return {key: as_json(value) for key, value in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return [as_json(value) for value in tree]
-    if isinstance(tree, float):
-        return round(tree, 6) if math.isfinite(tree) else None
-    return str(tree) if isinstance(tree, Path) else tree
-
-
-def save_result(json_file: Path | None, result: dict[str, Any]) -> None:
-    if json_file:
-        write_json(json_file, as_json(result))
+    return f"{estimate.mean:.3f} ±{estimate.half_width:.3f}"
 
 
 def save_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
@@ -66,13 +50,14 @@ def save_csv(path: Path, rows: Iterable[Sequence[Any]]) -> None:
         csv.writer(file).writerows(rows)
 
 
-def require_expected(expect: Path | None, result: dict[str, Any], tolerance: float) -> None:
+def require_expected(expect: Path | None, result: Result, tolerance: float) -> None:
     """Exit with 1 and name the figures that did not come out again."""
     if expect is None:
         return
     from ..diagnosis.reproduction import differences, read_expected
+    from ..results import result_tree
 
-    wrong = differences(read_expected(expect), as_json(result), tolerance)
+    wrong = differences(read_expected(expect), result_tree(result), tolerance)
     for difference in wrong[:20]:
         say(str(difference), err=True)
     if wrong:

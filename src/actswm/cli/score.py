@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -20,13 +19,15 @@ def score(
 
     Example: actswm score predicted.mcap recorded.mcap --json score.json
     """
+    from ..atomic import write_json
     from ..controls import ActionEncoding, vocabulary_of
     from ..recovery.owamcap_scoring import score_owamcap
+    from ..results.form import encode
     from .recovery_tables import control_table, table
-    from .results import save_result
 
     encoding = ActionEncoding(vocabulary_of(vocabulary), "sliding", frameskip)
     scores = score_owamcap(predicted, recorded, encoding, window=steps)
     table({predicted.name: scores}, {})
     control_table(predicted.name, scores)
-    save_result(json_file, asdict(scores))
+    if json_file:
+        write_json(json_file, encode(scores))

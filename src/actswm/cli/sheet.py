@@ -72,5 +72,5 @@ def sheet(
     draw_sheet(shown.context, steps, rows, title, out)
     alt = f"Frames of {len(rows)} futures from one moment, {', '.join(row.title for row in rows)}: "
     alt += "what truly happens above what the model expects"
-    write_note(out, "sheet", title, alt, this_command(), seed)
+    write_note(out, "sheet", title, alt, this_command(seed))
     say(f"{out}: {len(rows)} futures of window {chosen}")

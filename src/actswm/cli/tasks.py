@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from .bench import write_json
+from ..atomic import write_json
 from .printing import text_console
 
 app = typer.Typer(help="Planning tasks in the games.\n\nExample: actswm tasks list", no_args_is_help=True)

@@ -20,52 +20,13 @@ from ..data import WindowSample
 from ..errors import UserError
 from ..model import WorldModel
 from ..model.readout import ActionReadout
+from ..results import BoundCheck, ModelBounds, SeparationBound
 from .windows import encoded_cases
 
 GELU_SLOPE = 0.5 * (1 + math.erf(1)) + math.exp(-1) / math.sqrt(math.pi)
 """The steepest slope of x Phi(x), at x = sqrt(2)."""
 SLOPE_TRANSITIONS, SLOPE_SEGMENTS, SEGMENT_POINTS = 1024, 256, 7
 """Where the region's slopes are sampled: at transitions, and at inner points of segments between pairs."""
-
-
-@dataclass(frozen=True)
-class BoundCheck:
-    """The bound with one choice of L against the measured distances of all pairs."""
-
-    lipschitz: float
-    smallest_slack: float
-    """Least ||u_i - u_j|| minus its bound: negative if the bound fails."""
-    violations: int
-    tightness: float | None
-    """Mean bound / distance over pairs with a positive bound; None without any."""
-
-
-@dataclass(frozen=True)
-class SeparationBound:
-    """The bound on pairs of transitions with different actions."""
-
-    transitions: int
-    pairs: int
-    mean_error: float
-    """Mean eps = ||q(u) - a||."""
-    blind_error: float
-    """Mean ||mean of a - a||: what a readout reaches that does not look at u."""
-    mean_action_distance: float
-    mean_distance: float
-    """Mean ||u_i - u_j||."""
-    positive_share: float
-    """Share of pairs whose actions differ by more than both errors: only there the bound says anything."""
-    region: BoundCheck
-    product: BoundCheck
-
-
-@dataclass(frozen=True)
-class ModelBounds:
-    """For transitions between encoded frames, and between the frames of the recorded-action rollout."""
-
-    readout_trained: bool
-    encoded: SeparationBound
-    predicted: SeparationBound
 
 
 @torch.no_grad()

@@ -18,26 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data import WindowSample
-from ..intervals import Estimate, bootstrap_steps
+from ..intervals import bootstrap_steps
 from ..model import WorldModel
+from ..results import DriftStep
 from .windows import encoded_cases
 
 ROLLOUTS = ("recorded", "zero", "shuffled")
 CURVES = (*ROLLOUTS, "copy", "random")
-
-
-@dataclass(frozen=True)
-class DriftStep:
-    """One line of the step table."""
-
-    step: int
-    recorded: Estimate
-    zero: Estimate
-    zero_gap: Estimate
-    shuffled: Estimate
-    shuffled_gap: Estimate
-    copy: Estimate
-    random: Estimate
 
 
 @dataclass(frozen=True)

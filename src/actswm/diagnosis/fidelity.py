@@ -21,52 +21,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.loader import sampled_windows
-from ..intervals import Estimate, bootstrap_ratio
+from ..intervals import bootstrap_ratio
 from ..model import Context, WorldModel
+from ..results import FidelityStep, Spread
 from .alternatives import KINDS
 from .futures import TrueFutures
 from .poses import PoseGallery
 
 TIE = 1e-5
 """Distances that differ by less than this share are equal: batched arithmetic is not exact."""
-
-
-@dataclass(frozen=True)
-class FidelityStep:
-    """Figures of one kind of alternative (`all`: every kind) at one step; NaN where there was no case.
-
-    `distinct` of the `cases` look different from the recorded future: F is over those. `chance` is the top-1 share
-    of a blind guess: more than 1/8 where futures look the same.
-    """
-
-    kind: str
-    step: int
-    cases: int
-    distinct: int
-    fidelity: Estimate
-    skill: Estimate
-    top1: Estimate
-    chance: float
-    distance: Spread
-    """Map units between the true pose and that of the recorded frame nearest to the prediction."""
-    angle: Spread
-    """Degrees between their headings."""
-    place: Estimate
-    """How often they are in the same room."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """NaN where nothing was measured."""
-
-    median: float
-    ninth: float
-    """Nine of ten are below."""
-
-    @staticmethod
-    def of(values: NDArray[np.float64]) -> Spread:
-        values = values[np.isfinite(values)]
-        return Spread(*np.quantile(values, (0.5, 0.9)).tolist()) if len(values) else Spread(np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -109,20 +72,25 @@ class Fidelity:
         place = bootstrap_ratio(*_sums(self.room[:, asked]), self.episode)
         return tuple(
             FidelityStep(
-                kind,
-                k + 1,
-                int(cases[:, k].sum()),
-                int(told_apart[:, k].sum()),
-                fidelity[k],
-                skill[k],
-                top1[k],
-                chance[k].mean,
-                Spread.of(self.distance[:, asked, k]),
-                Spread.of(self.angle[:, asked, k]),
-                place[k],
+                kind=kind,
+                step=k + 1,
+                cases=int(cases[:, k].sum()),
+                distinct=int(told_apart[:, k].sum()),
+                fidelity=fidelity[k],
+                skill=skill[k],
+                top1=top1[k],
+                chance=chance[k].mean,
+                distance=_spread(self.distance[:, asked, k]),
+                angle=_spread(self.angle[:, asked, k]),
+                place=place[k],
             )
             for k in range(self.closer.shape[2])
         )
+
+
+def _spread(values: NDArray[np.float64]) -> Spread:
+    values = values[np.isfinite(values)]
+    return Spread(*np.quantile(values, (0.5, 0.9)).tolist()) if len(values) else Spread()
 
 
 def _sums(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

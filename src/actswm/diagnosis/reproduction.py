@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import UserError
 
-HISTORY = ("command", "commit", "machine")
+HISTORY = ("command", "commit", "machine", "version")
 """What made a result: no part of it."""
 
 

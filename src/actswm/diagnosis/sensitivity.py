@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,24 +11,10 @@ from torch import Tensor
 
 from ..controls import ActionEncoding
 from ..data import WindowSample, open_checked
-from ..intervals import Estimate, bootstrap_steps
+from ..intervals import bootstrap_steps
 from ..model import WorldModel
+from ..results import ControlSensitivity
 from .windows import encoded_cases
-
-
-@dataclass(frozen=True)
-class ControlSensitivity:
-    """Per step k (entry k - 1).
-
-    `effect`: 1 - cos between the rollouts with the control pressed and released: 0 if it is ignored.
-    `press_gap`, `release_gap`: similarity to the recorded future lost by the edit, over the windows in which
-    the edit has changed an action by step k (NaN without any): above 0 if the model heeds it to the good.
-    """
-
-    control: str
-    effect: tuple[Estimate, ...]
-    press_gap: tuple[Estimate, ...]
-    release_gap: tuple[Estimate, ...]
 
 
 def effective_controls(sample: WindowSample) -> tuple[str, ...]:

@@ -13,13 +13,16 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..atomic import write_whole
+from ..atomic import write_json
 from ..errors import UserError
 from ..game import Game
+from ..origin import UNKNOWN, Origin
+from ..results import EpisodeResult, MethodResult, Plan, save_result
+from ..results.form import decode, encode
 from .film import Film
 from .methods import Episode, Method
 from .mpc import Outcome, run_episode
@@ -30,40 +33,6 @@ from .wilson import wilson_interval
 log = logging.getLogger(__name__)
 ATTEMPTS = 2
 """Times that an episode is tried when the engine dies in it."""
-
-
-@dataclass(frozen=True)
-class EpisodeResult:
-    """One episode, as it stands on disk; `identity` says what it depends on."""
-
-    method: str
-    task: str
-    episode: int
-    succeeded: bool
-    chunks: int
-    raw_steps: int
-    choices: tuple[str, ...]
-    costs: tuple[float | None, ...]
-    plan_cpu_seconds: float
-    """Mean over the episode's decisions."""
-    attempts: int
-    identity: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class MethodResult:
-    """Counts over the episodes, `low` and `high` the 95 % Wilson interval of the success rate."""
-
-    method: str
-    episodes: int
-    successes: int
-    low: float
-    high: float
-    lost: int
-    """Episodes in which the engine died twice; they count as failures here and are played on the next run."""
-    chunks_to_success: float | None
-    plan_cpu_seconds: float
-    """Mean CPU time of a plan."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +49,8 @@ class Evaluation:
     reference: Reference | None = None
     """Follow this one instead of the expert's."""
     film: bool = True
-    about: Mapping[str, Any] = field(default_factory=dict)
-    """Kept beside the counts: the command, say."""
+    origin: Origin = UNKNOWN
+    """Kept beside the counts."""
 
     def __post_init__(self) -> None:
         available = len(self.task.starts)
@@ -92,7 +61,7 @@ class Evaluation:
         self,
         methods: Sequence[tuple[Method, int]],
         progress: Callable[[str, EpisodeResult | None], None] = lambda method, result: None,
-    ) -> tuple[MethodResult, ...]:
+    ) -> Plan:
         """Play every method, each with its frame size; `progress` hears of each episode, None if it was lost."""
         results: dict[str, list[EpisodeResult | None]] = {method.name: [] for method, _ in methods}
         for size in dict.fromkeys(size for _, size in methods):
@@ -104,9 +73,9 @@ class Evaluation:
                         results[method.name].append(result)
                         progress(method.name, result)
         summaries = tuple(_summarise(method.name, results[method.name]) for method, _ in methods)
-        figures = {**self.about, "task": self.task.name, "methods": [asdict(each) for each in summaries]}
-        _write_json(self.out / "results.json", figures)
-        return summaries
+        plan = Plan(self.task.name, summaries, self.origin)
+        save_result(self.out / "results.json", plan)
+        return plan
 
     def _episode(self, game: Game, size: int, method: Method, number: int) -> EpisodeResult | None:
         folder = self.out / method.name
@@ -122,7 +91,7 @@ class Evaluation:
                 log.warning("%s, episode %d, attempt %d: %s", method.name, number, attempt, error)
                 continue
             result = _result(method.name, self.task.name, number, outcome, attempt, identity)
-            _write_json(path, asdict(result))
+            write_json(path, encode(result, digits=None))
             return result
         return None
 
@@ -181,8 +150,8 @@ def _result(
 
 def _kept(path: Path, identity: Mapping[str, Any]) -> EpisodeResult:
     try:
-        result = EpisodeResult(**json.loads(path.read_text()))
-    except (OSError, TypeError, ValueError) as error:
+        result = decode(EpisodeResult, json.loads(path.read_text()))
+    except (OSError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not an episode ({error}); remove it to have it played again") from None
     for key in {*identity, *result.identity}:
         if identity.get(key) != result.identity.get(key):
@@ -207,7 +176,3 @@ def _summarise(method: str, results: Sequence[EpisodeResult | None]) -> MethodRe
         chunks_to_success=sum(won) / len(won) if won else None,
         plan_cpu_seconds=sum(result.plan_cpu_seconds for result in played) / max(1, len(played)),
     )
-
-
-def _write_json(path: Path, figures: Mapping[str, Any]) -> None:
-    write_whole(path, json.dumps(figures, indent=2) + "\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,9 @@ from numpy.typing import NDArray
 from ..data import DatasetFile, WindowShape, open_checked, split_file, starts_in
 from ..data.frames import FrameReader
 from ..data.loader import require_vocabulary
-from .calibration import Reliability
+from ..results import ControlReliability, IdmScore
 from .domain import STRETCH
 from .foreign import FOREIGN
-from .metrics import Scores
 from .motion import MotionMeter
 from .motion_idm import RAW, STEP, MotionIdm, read_motion
 from .motion_scoring import reliabilities, scores_of, separation
@@ -25,29 +23,7 @@ _VIDEOS, _FRAMES = 12, 160
 """Videos of each foreign kind, and frames of each."""
 
 
-@dataclass(frozen=True)
-class IdmReport:
-    """Scores of model steps and of raw steps (intervals over episodes), the raw steps' reliability, and the domain.
-
-    `off_domain_share` is that of the recording's own stretches; `separations` are AUROCs of its stretches against those
-    of other videos, `caught` the share of these that lies beyond the limit.
-    """
-
-    episodes: int
-    steps: Scores
-    raw: Scores
-    reliabilities: tuple[Reliability, ...]
-    off_domain_share: float
-    separations: Mapping[str, float]
-    caught: Mapping[str, float]
-
-    @property
-    def calibration_error(self) -> float:
-        """Mean over the controls in use."""
-        return float(np.mean([one.error for one in self.reliabilities])) if self.reliabilities else float("nan")
-
-
-def report_on(model: MotionIdm, data: Path, others: Sequence[Path] = (), split: str = "all") -> IdmReport:
+def report_on(model: MotionIdm, data: Path, others: Sequence[Path] = (), split: str = "all") -> IdmScore:
     """`others` are recordings of other games. `split` all is for recordings from which nothing was trained."""
     skip = model.config.frameskip
     with open_checked(data) as file:
@@ -61,14 +37,20 @@ def report_on(model: MotionIdm, data: Path, others: Sequence[Path] = (), split: 
     foreign = {path.stem: _recording_scores(model, path) for path in others}
     if others:
         foreign |= _made_scores(model, data, measured.row)
-    return IdmReport(
-        len(episodes),
-        scores_of(model, answered.of(whole), STEP),
-        scores_of(model, answered.of(valid), RAW),
-        reliabilities(model, answered.of(valid), RAW),
-        float((own > 1).mean()),
-        {name: separation(own, scores) for name, scores in foreign.items()},
-        {name: float((scores > 1).mean()) for name, scores in foreign.items()},
+    reliability = tuple(
+        ControlReliability(one.name, one.error, *(tuple(each.tolist()) for each in (one.count, one.promised, one.came)))
+        for one in reliabilities(model, answered.of(valid), RAW)
+    )
+    return IdmScore(
+        data=data.name,
+        episodes=len(episodes),
+        steps=scores_of(model, answered.of(whole), STEP),
+        raw=scores_of(model, answered.of(valid), RAW),
+        calibration_error=float(np.mean([one.error for one in reliability])) if reliability else float("nan"),
+        reliability=reliability,
+        off_domain_share=float((own > 1).mean()),
+        separations={name: separation(own, scores) for name, scores in foreign.items()},
+        caught={name: float((scores > 1).mean()) for name, scores in foreign.items()},
     )
 
 

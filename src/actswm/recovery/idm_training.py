@@ -14,8 +14,9 @@ from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..errors import UserError
 from ..model.device import chosen_device
+from ..results import Scores
 from .idm import IdmConfig, InverseDynamics
-from .metrics import Scores, score
+from .metrics import score
 from .prior import training_prior
 
 _HELD_OUT = 1024

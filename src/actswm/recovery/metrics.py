@@ -12,37 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import Vocabulary
-from ..intervals import Estimate, Groups, bootstrap, estimate, resampled_sums
+from ..intervals import NOTHING, Estimate, Groups, bootstrap, estimate, resampled_sums
+from ..results import ControlScore, Scores
 
 Array = NDArray[np.floating]
-
-
-@dataclass(frozen=True)
-class ControlScore:
-    """One binary control. Undefined values (a control that is never or always pressed) are NaN."""
-
-    name: str
-    pressed_share: float
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
-    balanced_accuracy: Estimate
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The paper's key and active accuracy; balanced accuracy and F1 as means over the controls in use.
-
-    In use are those that the recorded windows both press and leave alone. `camera_error` is the mean absolute
-    error of each continuous control, per model step.
-    """
-
-    key_accuracy: Estimate
-    active_accuracy: Estimate
-    balanced_accuracy: Estimate
-    f1: Estimate
-    controls: tuple[ControlScore, ...]
-    camera_error: dict[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -138,7 +111,7 @@ def _scores(outcomes: Counts, errors: Array, groups: Groups, steps: int, vocabul
 def _mean(values: Array, samples: Array) -> Estimate:
     """Mean over controls; a resample without a control's presses counts the others."""
     if values.size == 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
+        return NOTHING
     defined = np.isfinite(samples)
     means = np.where(defined, samples, 0).sum(1) / np.maximum(defined.sum(1), 1)
     return estimate(float(values.mean()), means)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..results import Scores
 from .calibration import Reliability, reliability
-from .metrics import Scores, score_grouped
+from .metrics import score_grouped
 from .motion_idm import MotionIdm
 
 Array = NDArray[np.floating]

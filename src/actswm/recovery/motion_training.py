@@ -16,10 +16,10 @@ from ..controls import Vocabulary
 from ..data import DatasetFile, WindowShape, open_checked, split_file, starts_in
 from ..data.frames import FrameReader
 from ..data.loader import StepSampler, require_vocabulary
+from ..results import Scores
 from .calibration import best_thresholds, fit_calibration
 from .domain import described
 from .idm_training import IdmTraining
-from .metrics import Scores
 from .motion import LOOKS, mirror
 from .motion_idm import RAW, STEP, MotionIdm, MotionIdmConfig, read_motion
 from .motion_scoring import Answered, scores_of

@@ -12,7 +12,8 @@ from ..errors import UserError
 from ..formats.keymap import DEFAULT_KEYS, KeyMap
 from ..formats.owamcap import FrameSpans, Recording, actions_of_frames, read_recording
 from ..formats.video import MS
-from .metrics import Scores, score
+from ..results import Scores
+from .metrics import score
 from .steps import step_vectors
 
 _LONGEST_FRAME_NS = 150 * MS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..results import Plan, Recover
 from .blocks import (
     Block,
     Cell,
@@ -21,8 +22,7 @@ from .blocks import (
     figure,
     heading,
 )
-from .films import Film, choose_films
-from .results import Plan, Recover
+from .films import Film, FilmedPlan, choose_films
 from .roll_chart import roll_chart
 
 PLANNING = (
@@ -38,17 +38,18 @@ RECOVERY = (
 )
 
 
-def planning_section(results: Sequence[Plan], episodes: int, colour: Colour) -> Section | None:
+def planning_section(results: Sequence[FilmedPlan], episodes: int, colour: Colour) -> Section | None:
     if not results:
         return None
     blocks: list[Block] = [Text(PLANNING)]
     for result in results:
+        plan = result.plan
         if len(results) > 1:
-            blocks.append(Heading(result.task))
-        blocks.append(_successes(result, colour))
+            blocks.append(Heading(plan.task))
+        blocks.append(_successes(plan, colour))
         for group in choose_films(result.films, episodes):
             videos = tuple(_video(film, colour) for film in group)
-            blocks.append(Videos(f"{result.task}, episode {group[0].episode}", videos, result.made))
+            blocks.append(Videos(f"{plan.task}, episode {group[0].episode}", videos, plan.origin))
     return Section("planning", "Planning", "Can it be planned with?", tuple(blocks))
 
 
@@ -60,15 +61,15 @@ def _successes(result: Plan, colour: Colour) -> Table:
         lost = f", {method.lost} lost (engine died)" if method.lost else ""
         rows.append(
             (
-                heading(method.name, colour),
+                heading(method.method, colour),
                 Cell(f"{method.successes} of {method.episodes}{lost}"),
-                Cell(f"{rate:.0%}", interval, (method.low, rate, method.high), colour(method.name)),
+                Cell(f"{rate:.0%}", interval, (method.low, rate, method.high), colour(method.method)),
                 Cell("–" if method.chunks_to_success is None else f"{method.chunks_to_success:.1f}"),
                 Cell(f"{method.plan_cpu_seconds:.2f}" if method.plan_cpu_seconds else "–"),
             )
         )
     head = ("method", "successes", "success rate", "chunks to success", "CPU-seconds a plan")
-    return Table(f"{result.task}: success rates with 95 % Wilson intervals", head, tuple(rows), result.made)
+    return Table(f"{result.task}: success rates with 95 % Wilson intervals", head, tuple(rows), result.origin)
 
 
 def _video(film: Film, colour: Colour) -> Video:
@@ -83,10 +84,10 @@ def recovery_section(results: Sequence[Recover], pictures: Sequence[Image], colo
     blocks: list[Block] = [Text(RECOVERY)]
     for result in results:
         if len(results) > 1:
-            blocks.append(Heading(f"On {result.data}, target {result.target}"))
+            blocks.append(Heading(f"On {result.data}, target {result.options.target}"))
         blocks.append(_scores(result, colour))
-        verdicts = [f"{method.name}: {method.verdict}." for method in result.methods if method.verdict]
-        blocks += [Text(verdict) for verdict in verdicts]
+        searched = {name: cost for name, cost in result.costs.items() if cost}
+        blocks += [Text(f"{name}: {cost.verdict}.") for name, cost in searched.items() if cost.verdict]
         blocks += _rolls(result, colour)
         blocks.append(_controls(result, colour))
     return Section("recovery", "Recovery", "Which keys explain the video?", (*blocks, *pictures))
@@ -95,21 +96,20 @@ def recovery_section(results: Sequence[Recover], pictures: Sequence[Image], colo
 def _scores(result: Recover, colour: Colour) -> Table:
     rows = tuple(
         (
-            heading(method.name, colour),
-            figure(method.balanced_accuracy, True, colour(method.name)),
-            figure(method.f1, True, colour(method.name)),
-            figure(method.active_accuracy),
-            figure(method.key_accuracy),
-            figure(method.relative_gap),
+            heading(name, colour),
+            figure(scores.balanced_accuracy, True, colour(name)),
+            figure(scores.f1, True, colour(name)),
+            figure(scores.active_accuracy),
+            figure(scores.key_accuracy),
+            figure(cost.relative_gap if (cost := result.costs.get(name)) else None),
         )
-        for method in result.methods
+        for name, scores in result.scores.items()
     )
     head = ("method", "balanced accuracy", "F1", "active accuracy", "key accuracy", "relative action gap")
-    guide = "each window's own actions (an oracle)" if result.guide == "gt-dist" else result.guide
-    caption = (
-        f"{result.windows} windows of {result.data}, target {result.target}, start {guide}; 95 % intervals"
-    )
-    return Table(caption, head, rows, result.made)
+    options, windows = result.options, len(result.window_rows)
+    guide = "each window's own actions (an oracle)" if options.guide == "gt-dist" else options.guide
+    caption = f"{windows} windows of {result.data}, target {options.target}, start {guide}; 95 % intervals"
+    return Table(caption, head, rows, result.origin)
 
 
 def _rolls(result: Recover, colour: Colour) -> list[Block]:
@@ -128,21 +128,21 @@ def _rolls(result: Recover, colour: Colour) -> list[Block]:
         f"Window {roll.window}, a lane a control over model steps. Upper bars: what was recorded. Lower bars: what was "
         "recovered, green where it was pressed, orange where it was not. Controls that are never pressed are left out."
     )
-    return [Panels(tuple(panels), caption, result.made)]
+    return [Panels(tuple(panels), caption, result.origin)]
 
 
 def _controls(result: Recover, colour: Colour) -> Table:
     rows = tuple(
         (
-            heading(method.name, colour),
+            heading(name, colour),
             Cell(control.name),
             Cell(f"{control.pressed_share:.0%}"),
             *map(figure, (control.precision, control.recall, control.f1, control.balanced_accuracy)),
         )
-        for method in result.methods
-        if method.relative_gap is not None
-        for control in method.controls
+        for name, scores in result.scores.items()
+        if result.costs.get(name)
+        for control in scores.controls
         if control.pressed_share
     )
     head = ("method", "control", "pressed", "precision", "recall", "F1", "balanced accuracy")
-    return Table("Control by control", head, rows, result.made, folded=True)
+    return Table("Control by control", head, rows, result.origin, folded=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..intervals import Estimate
-from .results import Made
+from ..origin import Origin
 
 Colour = Callable[[str], int | None]
 """A model's place in the palette, the same on the whole page; None for what is no model."""
@@ -39,7 +39,7 @@ class Panels:
 
     panels: tuple[Panel, ...]
     caption: str
-    made: Made | None
+    origin: Origin | None
     legend: tuple[Cell, ...] = ()
     """The models whose lines the panels do not name."""
 
@@ -64,7 +64,7 @@ class Table:
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    made: Made | None = None
+    origin: Origin | None = None
     folded: bool = False
 
 
@@ -73,7 +73,7 @@ class Image:
     uri: str
     alt: str
     caption: str
-    made: Made | None
+    origin: Origin | None
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Videos:
 
     title: str
     videos: tuple[Video, ...]
-    made: Made | None
+    origin: Origin | None
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Listing:
 
     title: str
     text: str
-    made: Made | None
+    origin: Origin | None
 
 
 Block = Text | Heading | Panels | Table | Image | Videos | Listing

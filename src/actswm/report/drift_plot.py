@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..results import Drift, DriftModel
 from .look import COLOURS, GREY, new_figure, save_figure, styled
-
-
-@dataclass(frozen=True)
-class DriftCurves:
-    """Mean cosine per step (K,) of a model's `recorded`, `zero`, `shuffled`, `copy` and `random` curves."""
-
-    name: str
-    curves: Mapping[str, NDArray[np.floating]]
-
 
 LINES: dict[str, dict[str, Any]] = {
     "recorded": {"linestyle": "-", "linewidth": 1.8},
@@ -31,8 +21,9 @@ LINES: dict[str, dict[str, Any]] = {
 """Models differ in colour, curves in line style."""
 
 
-def plot_drift(models: Sequence[DriftCurves], path: Path) -> None:
+def plot_drift(result: Drift, path: Path) -> None:
     """Draw both panels into a PNG."""
+    models = result.models
     with styled():
         figure = new_figure(7.5 + 0.9 * len(models), 3.9)
         left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
@@ -42,18 +33,18 @@ def plot_drift(models: Sequence[DriftCurves], path: Path) -> None:
         save_figure(figure, path)
 
 
-def _draw_curves(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-untyped-def]
+def _draw_curves(axes, models: Sequence[DriftModel]) -> None:  # type: ignore[no-untyped-def]
     steps = np.arange(1, len(models[0].curves["recorded"]) + 1)
     for model, colour in zip(models, _colours(len(models))):
         for curve, line in LINES.items():
             shade = GREY if curve == "random" else colour
-            axes.plot(steps, model.curves[curve], color=shade, **line)
+            axes.plot(steps, [each.mean for each in model.curves[curve]], color=shade, **line)
     axes.set(xlabel="step k", ylabel="cosine to the encoded future", title="Step drift")
     axes.set_xlim(1, max(2, steps[-1]))
     axes.set_ylim(top=1.02)
 
 
-def _legend(models: Sequence[DriftCurves]) -> list[Any]:
+def _legend(models: Sequence[DriftModel]) -> list[Any]:
     """Line styles in black, then the models' colours."""
     from matplotlib.lines import Line2D
 
@@ -65,12 +56,12 @@ def _legend(models: Sequence[DriftCurves]) -> list[Any]:
     return keys + [Line2D([], [], color=colour, linewidth=5, label=model.name) for model, colour in colours]
 
 
-def _draw_bars(axes, models: Sequence[DriftCurves]) -> None:  # type: ignore[no-untyped-def]
+def _draw_bars(axes, models: Sequence[DriftModel]) -> None:  # type: ignore[no-untyped-def]
     width = 0.8 / len(LINES)
     fills = {"recorded": 1.0, "zero": 0.45, "shuffled": 0.22}
     for place, (model, colour) in enumerate(zip(models, _colours(len(models)))):
         for number, curve in enumerate(LINES):
-            value = float(model.curves[curve][-1])
+            value = model.curves[curve][-1].mean
             at = place + (number - (len(LINES) - 1) / 2) * width
             shade = {"color": colour, "alpha": fills[curve]} if curve in fills else {"color": "#D0D0D0"}
             hatch = {"copy": "///", "random": "..."}.get(curve)

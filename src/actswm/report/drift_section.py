@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..intervals import Estimate
+from ..results import Drift, DriftModel, Fidelity
 from .blocks import (
     Block,
     Cell,
@@ -22,7 +23,6 @@ from .blocks import (
     short,
 )
 from .line_chart import Axes, Line, line_chart
-from .results import Drift, DriftModel, Fidelity
 from .verdict import verdicts
 
 STYLES = {"recorded": "solid", "zero": "dashed", "shuffled": "dotted"}
@@ -59,7 +59,7 @@ def _blocks(result: Drift, verdict: Mapping[str, str], colour: Colour) -> list[B
     caption = (
         f"{result.windows} windows of {result.data}; mean cosine to the encoded future, {steps} steps ahead."
     )
-    return [Panels(panels, caption, result.made), _gaps(result, steps, colour), _all_steps(result, colour)]
+    return [Panels(panels, caption, result.origin), _gaps(result, steps, colour), _all_steps(result, colour)]
 
 
 def _panel(model: DriftModel, verdict: str, axes: Axes, colour: int | None) -> Panel:
@@ -88,7 +88,7 @@ def _gaps(result: Drift, steps: int, colour: Colour) -> Table:
         for model in result.models
     )
     head = ("model", "recorded", "gap to zero", "gap to shuffled", "copy")
-    return Table(f"At step {steps}, with 95 % intervals over episodes", head, rows, result.made)
+    return Table(f"At step {steps}, with 95 % intervals over episodes", head, rows, result.origin)
 
 
 def _cell(estimate: Estimate, name: str, colour: int | None) -> Cell:
@@ -107,4 +107,4 @@ def _all_steps(result: Drift, colour: Colour) -> Table:
         for step in range(len(model.curves["recorded"]))
     )
     head = ("model", "step", *(name.replace("_", " ") for name in columns))
-    return Table("Every step", head, rows, result.made, folded=True)
+    return Table("Every step", head, rows, result.origin, folded=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..intervals import Estimate
+from ..results import Fidelity, FidelityStep
 from .blocks import (
     Block,
     Cell,
@@ -21,7 +22,6 @@ from .blocks import (
     short,
 )
 from .line_chart import Axes, Line, line_chart
-from .results import Fidelity, FidelityRow
 
 INTRODUCTION = (
     "A future that changes with the actions need not change rightly. The game can tell: it goes back to a recorded "
@@ -59,7 +59,7 @@ def fidelity_section(results: Sequence[Fidelity], colour: Colour) -> Section | N
         )
         legend = tuple(heading(model.name, colour) for model in result.models)
         blocks += [
-            Panels(panels, caption, result.made, legend),
+            Panels(panels, caption, result.origin, legend),
             _overview(result, colour),
             _kinds(result, colour),
         ]
@@ -76,8 +76,8 @@ def _panel(
     result: Fidelity,
     title: str,
     label: str,
-    value: Callable[[FidelityRow], Estimate],
-    floor: Callable[[FidelityRow], float],
+    value: Callable[[FidelityStep], Estimate],
+    floor: Callable[[FidelityStep], float],
     floor_name: str,
     colour: Colour,
 ) -> Panel:
@@ -104,7 +104,7 @@ def _panel(
 
 
 def _overview(result: Fidelity, colour: Colour) -> Table:
-    last = max(row.step for row in result.models[0].rows)
+    last = max(row.step for row in result.models[0].steps)
     rows = []
     for model in result.models:
         (row,) = (row for row in model.of("all") if row.step == last)
@@ -112,11 +112,11 @@ def _overview(result: Fidelity, colour: Colour) -> Table:
         figures = (figure(row.fidelity, True, own), figure(row.top1, True, own), figure(row.skill))
         rows.append((heading(model.name, colour), *figures, Cell(f"{row.chance:.2f}"), Cell(str(row.cases))))
     head = ("model", "F", "top-1", "skill", "chance of top-1", "cases")
-    return Table(f"At step {last}, all other actions, with 95 % intervals", head, tuple(rows), result.made)
+    return Table(f"At step {last}, all other actions, with 95 % intervals", head, tuple(rows), result.origin)
 
 
 def _kinds(result: Fidelity, colour: Colour) -> Table:
-    last = max(row.step for row in result.models[0].rows)
+    last = max(row.step for row in result.models[0].steps)
     rows = tuple(
         (
             heading(model.name, colour),
@@ -127,8 +127,8 @@ def _kinds(result: Fidelity, colour: Colour) -> Table:
             Cell(str(row.cases)),
         )
         for model in result.models
-        for row in model.rows
+        for row in model.steps
         if row.step == last and row.kind != "all"
     )
     head = ("model", "actions", "F", "top-1", "skill", "cases")
-    return Table(f"By kind of actions, at step {last}", head, rows, result.made, folded=True)
+    return Table(f"By kind of actions, at step {last}", head, rows, result.origin, folded=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
-from .fields import count, flag, part
+from ..results import EpisodeResult, Plan
+from ..results.form import decode
 
 
 @dataclass(frozen=True)
@@ -23,30 +24,29 @@ class Film:
     path: Path
 
 
-def find_films(folder: Path, task: str, methods: Sequence[str]) -> tuple[Film, ...]:
-    """The films of an evaluation's folder, `METHOD/episode-NN.json` beside `.mp4`, of this task."""
+@dataclass(frozen=True)
+class FilmedPlan:
+    plan: Plan
+    films: tuple[Film, ...]
+
+
+def with_films(plan: Plan, folder: Path) -> FilmedPlan:
+    """A plan and the films of its folder: `METHOD/episode-NN.json` beside `.mp4`, of the same task."""
     films = []
-    for method in methods:
+    for method in (each.method for each in plan.methods):
         for path in sorted((folder / method).glob("episode-*.mp4")):
             _require_inside(path, folder)
             about = path.with_suffix(".json")
             try:
-                episode = json.loads(about.read_text())
-                if episode["task"] == task:
-                    film = Film(
-                        method,
-                        count(episode, "episode"),
-                        flag(episode, "succeeded"),
-                        count(episode, "chunks"),
-                        "weights" in part(episode, "identity"),
-                        path,
-                    )
-                    films.append(film)
+                episode = decode(EpisodeResult, json.loads(about.read_text()))
+                if episode.task == plan.task:
+                    planner = "weights" in episode.identity
+                    films.append(Film(method, episode.episode, episode.succeeded, episode.chunks, planner, path))
             except FileNotFoundError:
                 continue  # a film without its result: the episode is being played
             except (KeyError, TypeError, ValueError, RecursionError) as error:
                 raise UserError(f"{about}: not an episode ({error}); remove it and plan again") from None
-    return tuple(films)
+    return FilmedPlan(plan, tuple(films))
 
 
 def _require_inside(path: Path, folder: Path) -> None:

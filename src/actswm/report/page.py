@@ -9,11 +9,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from ..atomic import write_whole
+from ..origin import Origin
 from .action_sections import planning_section, recovery_section
 from .blocks import Colour, Image, Section, data_uri
 from .drift_section import drift_section
 from .fidelity_section import fidelity_section, sheet_section
-from .results import Made
 from .sources import Picture, Sources
 from .summary_section import summary_section
 from .training_section import data_section, training_section
@@ -27,7 +27,7 @@ PALETTE = 8
 class Page:
     title: str
     sections: tuple[Section, ...]
-    commands: tuple[Made, ...]
+    commands: tuple[Origin, ...]
     """What made the figures, in their order; a figure refers to its command by number."""
 
 
@@ -36,7 +36,7 @@ def build_page(sources: Sources, title: str = TITLE, episodes: int = 2) -> Page:
     models = _models(sources)
     places = {name: number % PALETTE for number, name in enumerate(models)}
     colour: Colour = places.get
-    drawn = {each.made.command for each in sources.drift} | {each.made.command for each in sources.recoveries}
+    drawn = {each.origin.command for each in sources.drift} | {each.origin.command for each in sources.recoveries}
     sections = [
         summary_section(sources, models, colour),
         drift_section(sources.drift, sources.fidelity, _images(sources, "drift", drawn), colour),
@@ -49,7 +49,7 @@ def build_page(sources: Sources, title: str = TITLE, episodes: int = 2) -> Page:
     ]
     shown = tuple(section for section in sections if section)
     blocks = [block for section in shown for block in section.blocks]
-    made = [*(getattr(block, "made", None) for block in blocks), *(run.made for run in sources.runs)]
+    made = [*(getattr(block, "origin", None) for block in blocks), *(run.origin for run in sources.runs)]
     return Page(title, shown, tuple(dict.fromkeys(one for one in made if one and one.command)))
 
 
@@ -62,7 +62,7 @@ def write_page(page: Page, path: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    numbers = {made: number for number, made in enumerate(page.commands, 1)}
+    numbers = {origin: number for number, origin in enumerate(page.commands, 1)}
     html = environment.get_template("page.html.j2").render(page=page, numbers=numbers)
     write_whole(path, html.encode(errors="backslashreplace"))  # halves of surrogate pairs
 
@@ -71,23 +71,17 @@ def _models(sources: Sources) -> list[str]:
     """Names of models in the order in which results mention them; baselines are none."""
     names = [model.name for drift in sources.drift for model in drift.models]
     names += [model.name for fidelity in sources.fidelity for model in fidelity.models]
-    names += [method.name for plan in sources.plans for method in plan.methods if method.plan_cpu_seconds]
-    names += [
-        method.name
-        for result in sources.recoveries
-        for method in result.methods
-        if method.relative_gap is not None
-    ]
+    names += [each.method for filmed in sources.plans for each in filmed.plan.methods if each.plan_cpu_seconds]
+    names += [name for result in sources.recoveries for name in result.scores if result.costs.get(name)]
     return list(dict.fromkeys([*names, *(run.name for run in sources.runs)]))
 
 
 def _images(sources: Sources, kind: str, drawn: Sequence[str] | set[str] = ()) -> list[Image]:
     """Pictures of a kind, without those whose figures a chart of the page already shows."""
-    wanted = [each for each in sources.pictures if each.note.kind == kind and each.note.command not in drawn]
+    wanted = [each for each in sources.pictures if each.note.kind == kind and each.note.origin.command not in drawn]
     return [_image(picture) for picture in wanted]
 
 
 def _image(picture: Picture) -> Image:
     note = picture.note
-    made = Made(note.command, note.commit, note.seed)
-    return Image(data_uri("image/png", picture.png), note.alt, note.caption, made)
+    return Image(data_uri("image/png", picture.png), note.alt, note.caption, note.origin)

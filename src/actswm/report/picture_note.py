@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..atomic import write_whole
-from ..origin import Origin
-from .fields import seed, text
+from ..origin import UNKNOWN, Origin
+from ..results.form import decode, encode
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEADER_END = 33
@@ -26,18 +26,14 @@ class PictureNote:
     kind: str
     caption: str
     alt: str
-    command: str
-    commit: str
-    seed: int | None
+    origin: Origin = UNKNOWN
 
 
-def write_note(
-    path: Path, kind: str, caption: str, alt: str, origin: Origin, seed: int | None = None
-) -> None:
+def write_note(path: Path, kind: str, caption: str, alt: str, origin: Origin) -> None:
     """Put the note into a PNG."""
     picture = path.read_bytes()
-    note = PictureNote(kind, caption, alt, origin.command, origin.commit, seed)
-    body = b"iTXt" + _KEYWORD + json.dumps(asdict(note)).encode()
+    note = PictureNote(kind, caption, alt, replace(origin, machine=""))
+    body = b"iTXt" + _KEYWORD + json.dumps(encode(note)).encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     write_whole(path, picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
 
@@ -52,10 +48,8 @@ def read_note(picture: bytes) -> PictureNote | None:
         chunk = picture[place + 4 : place + 8 + length]
         if chunk.startswith(b"iTXt" + _KEYWORD):
             try:
-                note = json.loads(chunk[4 + len(_KEYWORD) :])
-                words = {name: text(note, name) for name in ("kind", "caption", "alt", "command", "commit")}
-                return PictureNote(**words, seed=seed(note))
-            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+                return decode(PictureNote, json.loads(chunk[4 + len(_KEYWORD) :]))
+            except (KeyError, TypeError, ValueError, RecursionError):
                 return None
         place += 12 + length
     return None

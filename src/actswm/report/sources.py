@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..results import Drift, Fidelity, Plan, Recover, Result, read_result
+from .films import FilmedPlan, with_films
 from .picture_note import PictureNote, read_note
-from .results import KINDS, Drift, Fidelity, Plan, Recover, Result, parse_result
 from .training_run import TrainingRun, is_model, is_run, read_run
 
 
@@ -28,14 +28,14 @@ class Sources:
     runs: tuple[TrainingRun, ...]
     drift: tuple[Drift, ...]
     fidelity: tuple[Fidelity, ...]
-    plans: tuple[Plan, ...]
+    plans: tuple[FilmedPlan, ...]
     recoveries: tuple[Recover, ...]
     pictures: tuple[Picture, ...]
 
 
 def gather(paths: Sequence[Path]) -> Sources:
     """Folders are searched through and may hold other things too; a file must be one of ours."""
-    found: list[Result | TrainingRun | Picture] = []
+    found: list[Result | FilmedPlan | TrainingRun | Picture] = []
     for path in paths:
         if path.is_dir():
             inside = list(_in_folder(path))
@@ -55,13 +55,13 @@ def gather(paths: Sequence[Path]) -> Sources:
         _unique([one for one in found if isinstance(one, TrainingRun)]),
         _unique([one for one in found if isinstance(one, Drift)]),
         _unique([one for one in found if isinstance(one, Fidelity)]),
-        _filmed([one for one in found if isinstance(one, Plan)]),
+        _filmed([one for one in found if isinstance(one, FilmedPlan)]),
         _unique([one for one in found if isinstance(one, Recover)]),
         _unique([one for one in found if isinstance(one, Picture)]),
     )
 
 
-def _in_folder(folder: Path) -> Iterator[Result | TrainingRun | Picture]:
+def _in_folder(folder: Path) -> Iterator[Result | FilmedPlan | TrainingRun | Picture]:
     for place, folders, files in os.walk(folder):
         here = Path(place)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -74,19 +74,15 @@ def _in_folder(folder: Path) -> Iterator[Result | TrainingRun | Picture]:
                 yield one
 
 
-def _in_file(path: Path) -> Result | Picture | None:
+def _in_file(path: Path) -> Result | FilmedPlan | Picture | None:
     if path.suffix.lower() == ".png":
         png = path.read_bytes()
         note = read_note(png)
         return Picture(note, png) if note else None
     if path.suffix.lower() != ".json":
         return None
-    try:
-        tree: Any = json.loads(path.read_text())
-    except (ValueError, RecursionError):
-        return None
-    known = isinstance(tree, dict) and str(tree.get("kind")) in KINDS
-    return parse_result(path, tree) if known else None
+    result = read_result(path)
+    return with_films(result, path.parent) if isinstance(result, Plan) else result
 
 
 def _unique(found: list[Any]) -> tuple[Any, ...]:
@@ -94,14 +90,6 @@ def _unique(found: list[Any]) -> tuple[Any, ...]:
     return tuple(one for number, one in enumerate(found) if one not in found[:number])
 
 
-def _filmed(plans: list[Plan]) -> tuple[Plan, ...]:
+def _filmed(plans: list[FilmedPlan]) -> tuple[FilmedPlan, ...]:
     """The same counts may lie in two files, one of them beside the films."""
-    return _unique([max((p for p in plans if _counts(p) == _counts(plan)), key=_films) for plan in plans])
-
-
-def _counts(plan: Plan) -> Plan:
-    return replace(plan, films=())
-
-
-def _films(plan: Plan) -> int:
-    return len(plan.films)
+    return _unique([max((p for p in plans if p.plan == one.plan), key=lambda p: len(p.films)) for one in plans])

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..results import Plan
 from .look import COLOURS, new_figure, save_figure, styled
-from .results import Plan
 
 
 def plot_successes(plans: Sequence[Plan], path: Path) -> None:
     """Draw into a PNG. A method has the same colour in every panel."""
-    names = dict.fromkeys(_short(method.name) for plan in plans for method in plan.methods)
+    names = dict.fromkeys(_short(method.method) for plan in plans for method in plan.methods)
     colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
     rows = max(len(plan.methods) for plan in plans)
     with styled():
@@ -22,7 +22,7 @@ def plot_successes(plans: Sequence[Plan], path: Path) -> None:
 
 
 def _draw(axes, plan: Plan, colours: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
-    shown = [_short(method.name) for method in plan.methods]
+    shown = [_short(method.method) for method in plan.methods]
     for row, (name, method) in enumerate(zip(shown, plan.methods)):
         rate = method.successes / method.episodes
         whiskers = [[max(0.0, rate - method.low)], [max(0.0, method.high - rate)]]

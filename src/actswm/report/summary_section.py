@@ -50,19 +50,18 @@ def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:
             model.name: figure(model.of("all")[-1].fidelity, True, colour(model.name))
             for model in fidelity.models
         }
-    for plan in sources.plans:
+    for plan in (each.plan for each in sources.plans):
         columns[f"success, {plan.task}"] = {
-            method.name: Cell(
+            method.method: Cell(
                 f"{method.successes} of {method.episodes}",
                 f"{method.low:.0%} to {method.high:.0%}",
                 (method.low, method.successes / method.episodes, method.high),
-                colour(method.name),
+                colour(method.method),
             )
             for method in plan.methods
         }
     for recovery in sources.recoveries:
-        columns[f"balanced accuracy, {recovery.data}, {recovery.target}"] = {
-            method.name: figure(method.balanced_accuracy, True, colour(method.name))
-            for method in recovery.methods
+        columns[f"balanced accuracy, {recovery.data}, {recovery.options.target}"] = {
+            name: figure(scores.balanced_accuracy, True, colour(name)) for name, scores in recovery.scores.items()
         }
     return columns

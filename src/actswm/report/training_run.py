@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from .fields import LARGEST, count, maybe_number, number, part, seed, text
-from .results import Made
+from ..origin import Origin
+from ..results import Provenance
+from ..results.form import LARGEST, decode
 
 CONFIG, METRICS = "config.yaml", Path("logs", "metrics.csv")
 
@@ -23,13 +24,12 @@ class TrainingRun:
     name: str
     losses: Mapping[str, tuple[tuple[int, float], ...]]
     config: str
-    made: Made
+    origin: Origin
     steps: int | None
     """None while the run has not finished."""
     data: str
     validation: Mapping[str, float]
     seconds: float | None
-    machine: str
 
 
 def is_run(folder: Path) -> bool:
@@ -60,19 +60,16 @@ def read_run(folder: Path) -> TrainingRun:
 
 def _run(name: str, losses: Mapping[str, Any], config: str, model: Path) -> TrainingRun:
     try:
-        origin = part(json.loads(model.read_text()), "provenance") if model.is_file() else {}
-        data = part(origin, "data") if origin.get("data") else {}
-        validation = part(origin, "validation") if origin.get("validation") else {}
+        told = decode(Provenance, json.loads(model.read_text())["provenance"]) if model.is_file() else Provenance()
         return TrainingRun(
             name,
             losses,
             config,
-            Made(text(origin, "command", ""), text(origin, "commit", ""), seed(origin)),
-            count(origin, "steps") if origin.get("steps") is not None else None,
-            f"{text(data, 'file')} ({text(data, 'source')})" if data else "",
-            {figure: number(validation, figure) for figure in validation},
-            maybe_number(origin, "seconds"),
-            text(origin, "machine", ""),
+            told.origin,
+            told.steps,
+            f"{told.data.file} ({told.data.source})" if told.data else "",
+            told.validation,
+            told.seconds,
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{model}: has no sound provenance ({error}); train again, or remove it") from None

@@ -27,7 +27,7 @@ def training_section(runs: Sequence[TrainingRun], colour: Colour) -> Section | N
         legend = tuple(heading(run.name, colour) for run in runs)
         blocks.append(Panels(panels, caption, None, legend))
     blocks.append(_table(runs, colour))
-    blocks += [Listing(f"Configuration of {run.name}", run.config, run.made) for run in runs if run.config]
+    blocks += [Listing(f"Configuration of {run.name}", run.config, run.origin) for run in runs if run.config]
     return Section("training", "Training", "How the models were trained", tuple(blocks))
 
 
@@ -63,9 +63,9 @@ def _table(runs: Sequence[TrainingRun], colour: Colour) -> Table:
                 Cell(f"{run.steps:,}" if run.steps else "not finished"),
                 Cell(run.data or "–"),
                 Cell(figures or "–"),
-                Cell("–" if run.made.seed is None else str(run.made.seed)),
-                Cell(f"{run.seconds / 60:.0f} min" if run.seconds else "–", run.machine),
-                Cell(run.made.commit or "–"),
+                Cell("–" if run.origin.seed is None else str(run.origin.seed)),
+                Cell(f"{run.seconds / 60:.0f} min" if run.seconds else "–", run.origin.machine),
+                Cell(run.origin.commit or "–"),
             )
         )
     head = ("run", "steps", "data", "validation", "seed", "time", "commit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .results import Drift, DriftModel, Fidelity, FidelityModel
+from ..results import Drift, DriftModel, Fidelity, FidelityModel
 
 THRESHOLD = 0.05
 """A shuffled gap below this is none that matters."""

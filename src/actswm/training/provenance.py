@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..data import open_checked
+from ..origin import Origin
+from ..results import Provenance, TrainingData
+from ..results.form import encode
 
 
 def provenance(
@@ -20,23 +23,17 @@ def provenance(
     seconds: float,
 ) -> dict[str, Any]:
     """`revision`: the commit at which the run began (it may have moved on since)."""
+    machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
     with open_checked(data) as file:
-        source = {
-            "file": data.name,
-            "source": file.source,
-            "frames": file.num_frames,
-            "episodes": file.num_episodes,
-            "fps": file.fps,
-            "frame_size": [file.height, file.width],
-            "attributes": file.attributes,
-        }
-    return {
-        "command": command,
-        "data": source,
-        "seed": seed,
-        "steps": steps,
-        "validation": {name: round(value, 5) for name, value in scores.items()},
-        "seconds": round(seconds, 1),
-        "commit": revision,
-        "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
-    }
+        source = TrainingData(
+            data.name,
+            file.source,
+            file.num_frames,
+            file.num_episodes,
+            file.fps,
+            (file.height, file.width),
+            file.attributes,
+        )
+    validation = {name: round(value, 5) for name, value in scores.items()}
+    told = Provenance(source, steps, validation, round(seconds, 1), Origin(command, revision, machine, seed))
+    return dict(encode(told, digits=None))
