@@ -21,7 +21,7 @@ from actswm.games.guard import EngineDied
 from actswm.games.tasks import find_task
 from actswm.masks import apply_mask
 from actswm.planning.evaluation import Evaluation
-from actswm.planning.methods import ChunkAgent, Method, baseline, planning
+from actswm.planning.methods import ChunkAgent, Decision, Method, baseline, planning
 from actswm.planning.planner import Planner, PlanSettings
 from actswm.planning.references import Reference, goals_at, load_reference
 from actswm.planning.wilson import wilson_interval
@@ -122,12 +122,12 @@ def test_an_engine_that_dies_costs_a_try_and_then_the_episode(tmp_path, deaths):
     def make(episode):
         chosen = []
 
-        def choose():
+        def choose(frame):
             chosen.append("wait")
             if episode.number == 0 and len(chosen) == 3 and len(died) < deaths:
                 died.append(episode.number)
                 games.kill_engine()
-            return "wait", LIBRARY["wait"].steps
+            return Decision("wait"), LIBRARY["wait"].steps
 
         return ChunkAgent(choose)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.games.chunks import load_library
-from actswm.model.history import History, encode_frames
+from actswm.model.history import encode_frames, observed
 from actswm.planning.chunks import Choices, Controls
 from actswm.planning.costs import COSTS
 from actswm.planning.planner import Planner, PlanSettings, own_horizon
@@ -103,27 +103,14 @@ def test_history_is_filled_up_with_the_first_frame_and_no_ops(count, encoding):
     rng = np.random.default_rng(count)
     frames = rng.integers(0, 255, (count, 16, 16, 3), dtype=np.uint8)
     raw = (rng.random((count - 1, 4, 14)) < 0.5).astype(np.float32)
-    history = History(model)
-    history.observe(frames[0])
+    context = observed(model, None, None, frames[0])
     for frame, actions in zip(frames[1:], raw):
-        history.act(actions)
-        history.observe(frame)
-    context = history.context()
+        context = observed(model, context, actions, frame)
     filled = np.concatenate([frames[:1].repeat(4, 0), frames])[-4:]
     assert torch.allclose(context.latents[0], encode_frames(model, filled), atol=1e-5)
     lead = model.encoding.lead
     steps = model.encoding.step_actions(np.concatenate([np.zeros((8, 4, 14)), raw]).reshape(-1, 14))
     assert np.array_equal(context.actions[0], steps[len(steps) - (lead + 3) :])
-
-
-def test_history_takes_turns():
-    model = disturbed(small_config())
-    history = History(model)
-    with pytest.raises(ValueError, match="an action follows a frame"):
-        history.act(np.zeros((4, 14)))
-    history.observe(np.zeros((16, 16, 3), np.uint8))
-    with pytest.raises(ValueError, match="a frame follows an action"):
-        history.observe(np.zeros((16, 16, 3), np.uint8))
 
 
 @pytest.mark.parametrize("name", ["minecraft/build-pillar", "minecraft/mine-stone", "keys14/follow"])

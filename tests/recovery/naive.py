@@ -7,7 +7,7 @@ from torch import Tensor
 
 from actswm.model import Context, WorldModel
 from actswm.recovery.prior import ActionPrior
-from actswm.recovery.search import SearchSettings
+from actswm.recovery.search import RecoverySettings
 
 
 @torch.no_grad()
@@ -17,7 +17,7 @@ def naive_recovery(
     target: Tensor,
     horizon: int,
     prior: ActionPrior,
-    settings: SearchSettings,
+    settings: RecoverySettings,
     generator: torch.Generator,
 ) -> Tensor:
     """Recovered actions (K, A) from a context (B = 1) towards one target latent (D,)."""

@@ -24,13 +24,13 @@ from actswm.recovery.labelling import label_frames
 from actswm.recovery.owamcap_scoring import score_owamcap
 from actswm.recovery.prior import made_prior
 from actswm.recovery.protocol import RecoveryOptions
-from actswm.recovery.search import SearchSettings, StepwiseSearch, recover
+from actswm.recovery.search import RecoverySettings, StepwiseSearch, recover
 from actswm.recovery.video_source import VideoSource
 
 from ..model.small_models import disturbed, small_config
 from .worlds import MadeWorld, key_presses, made_pool
 
-QUICK = RecoveryOptions(SearchSettings(32, 8, 2), target="every-step")
+QUICK = RecoveryOptions(RecoverySettings(32, 8, 2), target="every-step")
 
 
 def made_video(path: Path, frames: int, seed: int = 0, step_ms: int = 50) -> Path:
@@ -63,7 +63,7 @@ def test_labels_are_the_invertible_worlds_own():
     latents = torch.cat([torch.zeros(1, 14), (torch.from_numpy(true) @ world.effect).cumsum(0)])
     world.encode = lambda pixels: latents[(pixels[0, :, 0, 0, 0] // 4).long()][None]
     frames = [np.full((32, 32, 3), row, np.uint8) for row in range(27)]  # 6 steps and 2 frames too many
-    search = StepwiseSearch(world, made_pool(), SearchSettings(), torch.Generator().manual_seed(0))
+    search = StepwiseSearch(world, made_pool(), RecoverySettings(), torch.Generator().manual_seed(0))
     rows = list(label_frames(search, frames))
     action = np.concatenate([part.action for part in rows])
     assert np.array_equal(action[:24], np.repeat(true, 4, 0)) and not action[24:].any()
@@ -140,7 +140,7 @@ def test_a_second_run_does_only_what_is_missing(tmp_path, checkpoint):
         annotate(
             videos[2:],
             out,
-            AnnotationJob(checkpoint, RecoveryOptions(SearchSettings(16, 4, 1), target="joint")),
+            AnnotationJob(checkpoint, RecoveryOptions(RecoverySettings(16, 4, 1), target="joint")),
         )
 
 

@@ -9,7 +9,7 @@ from actswm.recovery.baselines import blind_baselines
 from actswm.recovery.metrics import score
 from actswm.recovery.prior import ActionPrior, made_prior, training_prior
 from actswm.recovery.protocol import Recovery, RecoveryOptions, final_costs, run_protocol
-from actswm.recovery.search import SearchSettings
+from actswm.recovery.search import RecoverySettings
 from actswm.recovery.steps import held_raw, step_actions, step_vectors
 from actswm.recovery.windows import load_case, truth_of
 
@@ -17,7 +17,7 @@ from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, small_config
 from .worlds import MadeWorld
 
-QUICK = SearchSettings(candidates=64, elites=8, iterations=3)
+QUICK = RecoverySettings(candidates=64, elites=8, iterations=3)
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,13 @@ from actswm.controls import KEYS14
 from actswm.errors import UserError
 from actswm.recovery.pool_search import PoolSearch
 from actswm.recovery.prior import ActionPrior
-from actswm.recovery.search import SearchSettings, StepwiseSearch, advanced, recover
+from actswm.recovery.search import RecoverySettings, StepwiseSearch, recover
 
 from ..model.small_models import disturbed, random_context, small_config
 from .naive import naive_recovery, predict
 from .worlds import MadeWorld, key_presses, made_pool
 
-SMALL = SearchSettings(candidates=24, elites=6, iterations=3)
+SMALL = RecoverySettings(candidates=24, elites=6, iterations=3)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -64,7 +64,7 @@ def test_invertible_world_gives_all_controls_back(kind, window):
     torch.manual_seed(1)
     context, true = world.context(), key_presses(np.random.default_rng(1), 12)
     future = context.latents[0, -1] + (torch.from_numpy(true) @ world.effect).cumsum(0)
-    settings = SearchSettings(1024, 128, 12 if window > 1 else 8)
+    settings = RecoverySettings(1024, 128, 12 if window > 1 else 8)
     search = StepwiseSearch(world, made_pool(), settings, generator())
     found = recover(search, context, future, window=window, observed=future)
     assert np.array_equal(found.actions.numpy() > 0.5, true > 0.5)
@@ -77,7 +77,7 @@ def test_invertible_world_under_the_papers_far_target():
     torch.manual_seed(2)
     context, true = world.context(), key_presses(np.random.default_rng(2), 1)
     target = context.latents[0, -1] + torch.from_numpy(true) @ world.effect
-    found = recover(StepwiseSearch(world, made_pool(), SearchSettings(), generator()), context, target)
+    found = recover(StepwiseSearch(world, made_pool(), RecoverySettings(), generator()), context, target)
     assert np.array_equal(found.actions.numpy() > 0.5, true > 0.5)
 
 
@@ -105,7 +105,7 @@ def test_random_draws_come_from_the_pool_and_more_of_them_are_better():
 def test_a_deaf_world_gains_nothing():
     world = MadeWorld(deaf=True)
     context = world.context()
-    search = StepwiseSearch(world, made_pool(), SearchSettings(64, 8, 2), generator())
+    search = StepwiseSearch(world, made_pool(), RecoverySettings(64, 8, 2), generator())
     found = recover(search, context, torch.randn(4, 14))
     assert found.gain.max() < 1e-5
 
@@ -118,16 +118,16 @@ def test_a_control_never_seen_pressed_can_still_be_found():
     context, true = world.context(), np.zeros((1, 14), np.float32)
     true[0, 3] = 1
     future = context.latents[0, -1:] + torch.from_numpy(true) @ world.effect
-    settings = SearchSettings(1024, 128, 30, sigma_floor=0.1)
+    settings = RecoverySettings(1024, 128, 30, sigma_floor=0.1)
     search = StepwiseSearch(world, ActionPrior.of(pool, "made"), settings, generator())
     assert search.find(context, future).actions[0, 3] > 0.5
 
 
-def test_advanced_keeps_what_the_model_needs():
+def test_a_context_keeps_what_the_model_needs():
     model = disturbed(small_config(encoding="sliding"))
     context = random_context(model, 1, 2)
     for _ in range(5):
-        context = advanced(model, context, torch.randn(1, 12), torch.rand(1, 14))
+        context = context.after(torch.randn(1, 1, 12), torch.rand(1, 1, 14), model.context_length)
     assert context.latents.shape == (1, 4, 12) and context.actions.shape == (1, 3 + 3, 14)
 
 
@@ -136,4 +136,4 @@ def test_advanced_keeps_what_the_model_needs():
 )
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(UserError):
-        SearchSettings(**wrong)
+        RecoverySettings(**wrong)

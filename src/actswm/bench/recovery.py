@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..model import Context, WorldModel
 from ..recovery.prior import ActionPrior
-from ..recovery.search import Found, SearchSettings, StepwiseSearch
+from ..recovery.search import FoundSteps, RecoverySettings, StepwiseSearch
 from ..training import load_config
 from .plain import PlainWorldModel, plain_rollout
 
@@ -32,14 +32,14 @@ class RecoverBench:
     iterations: int
 
 
-def bench_recover(repeats: int = 3, settings: SearchSettings | None = None) -> RecoverBench:
+def bench_recover(repeats: int = 3, settings: RecoverySettings | None = None) -> RecoverBench:
     """Whole searches of one step, one thread: the naive one once, ours before and after it, the slowest counting."""
     torch.set_num_threads(1)
-    settings = settings or SearchSettings()
+    settings = settings or RecoverySettings()
     model = _model()
     context, target, prior = _task(model)
 
-    def search(judge: WorldModel) -> tuple[Found, float]:
+    def search(judge: WorldModel) -> tuple[FoundSteps, float]:
         generator = torch.Generator().manual_seed(0)
         began = time.process_time()
         found = StepwiseSearch(judge, prior, settings, generator).find(context, target)

@@ -67,7 +67,7 @@ def annotate(
     from ..recovery.annotation import annotate as run
     from ..recovery.idm_annotation import IdmJob
     from ..recovery.protocol import RecoveryOptions
-    from ..recovery.search import SearchSettings
+    from ..recovery.search import RecoverySettings
     from ..saved_models import locate
     from .bars import bars
     from .trained_on import warn_of_other_frames, warn_of_other_rate
@@ -82,7 +82,7 @@ def annotate(
         if not videos:
             raise UserError("name a model and then videos, or --idm and videos")
         options = RecoveryOptions(
-            SearchSettings(candidates, elites, iterations, clip=clip),
+            RecoverySettings(candidates, elites, iterations, clip=clip),
             method,
             target,
             joint_window,

@@ -138,7 +138,7 @@ def precision(
     from ..games.chunks import load_library
     from ..model import WorldModel
     from ..model.device import chosen_device
-    from ..model.history import History, encode_frames
+    from ..model.history import encode_frames, observed
     from ..planning.planner import PlanSettings
     from ..planning.precision import check_precision
     from ..planning.references import goals_at, load_reference
@@ -147,17 +147,18 @@ def precision(
     model = WorldModel.from_pretrained(checkpoint, chosen_device(device))
     clip, settings = load_reference(reference), PlanSettings()
     clip.check(str(reference), settings.horizon)
-    latents, chunks, history = encode_frames(model, clip.frames), load_library(library), History(model)
+    latents, chunks = encode_frames(model, clip.frames), load_library(library)
+    context = raw = None
     planned = {len(clip) * number // moments for number in range(moments)}
     checks = []
     with bars() as move:
-        for step, (frame, raw) in enumerate(zip(clip.frames, clip.actions)):
-            history.observe(frame)
+        for step, (frame, following) in enumerate(zip(clip.frames, clip.actions)):
+            context = observed(model, context, raw, frame)
             if step in planned:
                 goals = goals_at(latents, step, settings.horizon)
-                checks.append(check_precision(model, chunks, settings, history.context(), goals))
+                checks.append(check_precision(model, chunks, settings, context, goals))
                 move("planning in both", len(checks), len(planned))
-            history.act(raw)
+            raw = following
     figures = {name: [getattr(check, name) for check in checks] for name in asdict(checks[0])}
     for name, values in figures.items():
         say(

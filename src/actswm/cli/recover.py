@@ -65,7 +65,7 @@ def recover(
     from ..recovery.prior import training_prior
     from ..recovery.protocol import RecoveryOptions, run_protocol
     from ..recovery.saved_idm import load_idm
-    from ..recovery.search import SearchSettings
+    from ..recovery.search import RecoverySettings
     from ..recovery.windows import truth_of
     from ..results import save_result
     from .checkpoints import load_checkpoints
@@ -74,7 +74,7 @@ def recover(
     from .trained_on import warn_of_other_data
 
     options = RecoveryOptions(
-        SearchSettings(candidates, elites, iterations, clip=clip),
+        RecoverySettings(candidates, elites, iterations, clip=clip),
         method,
         target,
         joint_window,

@@ -45,6 +45,20 @@ class Context:
     latents: Tensor
     actions: Tensor
 
+    @staticmethod
+    def start(model: WorldModel, latents: Tensor) -> Context:
+        """An episode's first moment: its first frame (B, D) in all H places, and no-ops between them (reading 7)."""
+        frames, encoding = model.context_length, model.encoding
+        noops = torch.zeros(len(latents), encoding.lead + frames - 1, encoding.step_dim)
+        return Context(latents[:, None].expand(-1, frames, -1), noops)
+
+    def after(self, latents: Tensor, actions: Tensor, most: int) -> Context:
+        """Step actions (B, W, A') were done and led to latents (B, W, D). The last frames stay, at most `most`."""
+        lead = self.actions.shape[1] + 1 - self.latents.shape[1]
+        latents, actions = torch.cat([self.latents, latents], 1), torch.cat([self.actions, actions], 1)
+        keep = min(latents.shape[1], most)
+        return Context(latents[:, -keep:], actions[:, actions.shape[1] - (lead + keep - 1) :])
+
     def to(self, device: torch.device) -> Context:
         return Context(self.latents.to(device), self.actions.to(device))
 

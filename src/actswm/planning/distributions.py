@@ -35,20 +35,24 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Independent normal values: `mean` and `std` (K, F), `floor` the least standard deviation (F or scalar)."""
+    """Independent normal values: `mean` and `std` (K, F), `floor` the least standard deviation (F or scalar).
+
+    Those of `bounded` (F,) bool, if any, are cut off at 0 and 1.
+    """
 
     mean: Tensor
     std: Tensor
     floor: Tensor
+    bounded: Tensor | None = None
 
     def sample(self, count: int, generator: Generator) -> Tensor:
         noise = torch.randn(count, *self.mean.shape, generator=generator, dtype=self.mean.dtype)
-        return self.mean + self.std * noise
+        drawn = self.mean + self.std * noise
+        return drawn if self.bounded is None else torch.where(self.bounded, drawn.clamp(0, 1), drawn)
 
     def refit(self, elites: Tensor) -> Self:
-        mean = elites.mean(0)
-        spread = (elites - mean).square().mean(0).sqrt()
-        return replace(self, mean=mean, std=torch.maximum(spread, self.floor))
+        spread = elites.std(0, correction=0) if elites.numel() else self.std
+        return replace(self, mean=elites.mean(0), std=torch.maximum(spread, self.floor))
 
     def around(self, plan: Tensor) -> Self:
         return replace(self, mean=plan)
@@ -118,6 +122,27 @@ class Categorical:
     def _floored(self, probability: Tensor) -> Self:
         share = self.floor * probability.shape[1]
         return replace(self, probability=(1 - share) * probability + self.floor)
+
+
+@dataclass(frozen=True)
+class FromPool:
+    """The first `share` of the plans are made of values that were observed, `pool` (P, F); the others, and what is
+    refitted, are Gaussian."""
+
+    pool: Tensor
+    share: float
+    then: Gaussian
+
+    def sample(self, count: int, generator: Generator) -> Tensor:
+        observed = int(self.share * count)
+        chosen = torch.randint(len(self.pool), (observed, len(self.then.mean)), generator=generator)
+        return torch.cat([self.pool[chosen], self.then.sample(count - observed, generator)])
+
+    def refit(self, elites: Tensor) -> Gaussian:
+        return self.then.refit(elites)
+
+    def around(self, plan: Tensor) -> Self:
+        return replace(self, then=self.then.around(plan))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ A method makes a fresh agent for each episode; an agent chooses a chunk and play
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +16,10 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from ..game import Frame
 from ..masks import apply_mask
-from ..model.history import History, encode_frames
+from ..model.history import encode_frames, observed
 from .chunks import Library
 from .phase import Phase
-from .planner import Plan, Planner
+from .planner import Planner
 from .references import Reference, goals_at
 from .task import Expert, Info, PlanningTask, Start
 
@@ -34,6 +35,10 @@ class Decision:
     then: tuple[str, ...] = ()
     cost: float | None = None
     cpu_seconds: float = 0.0
+
+
+Choice = tuple[Decision, NDArray[np.float32]]
+"""A decision, and the raw actions (R, A) of its chunk."""
 
 
 class Agent(Protocol):
@@ -69,16 +74,16 @@ class Method:
 
 
 class ChunkAgent:
-    """Plays chunks (R, A) that a function names one at a time."""
+    """Plays chunks (R, A): each frame before one is answered by a decision and its raw actions."""
 
-    def __init__(self, choose: Callable[[], tuple[str, NDArray[np.float32]]]) -> None:
+    def __init__(self, choose: Callable[[Frame], Choice]) -> None:
         self._choose = choose
         self._left: list[RawAction] = []
 
     def decide(self, frame: Frame, info: Info) -> Decision:
-        name, raw = self._choose()
+        decision, raw = self._choose(frame)
         self._left = list(raw)
-        return Decision(name)
+        return decision
 
     def act(self, frame: Frame, info: Info) -> RawAction:
         return self._left.pop(0)
@@ -95,36 +100,30 @@ class ExpertAgent:
         return self._expert.act(frame, info)
 
 
-class PlanningAgent:
-    """Model-predictive control: observe, plan, execute the first chunk, and plan again."""
-
-    def __init__(self, planner: Planner, mask: str, reference: Reference) -> None:
-        self._planner, self._mask = planner, mask
-        self._latents = encode_frames(planner.model, apply_mask(mask, reference.frames))
-        self._phase = Phase(self._latents, planner.settings.phase)
-        self._history = History(planner.model)
-        self._plan: Plan | None = None
-        self._step = 0
-        self._left: list[RawAction] = []
-
-    def decide(self, frame: Frame, info: Info) -> Decision:
-        self._history.observe(apply_mask(self._mask, frame))
-        context = self._history.context()
-        reached = self._phase.after(context.latents[0, -1])
-        goals = goals_at(self._latents, reached, self._planner.settings.horizon)
-        plan = self._planner.plan(context, goals, self._step, self._plan)
-        self._history.act(plan.raw[0])
-        self._plan, self._left = plan, list(plan.raw[0])
-        self._step += 1
-        return Decision(plan.names[0], plan.names[1:], plan.cost, plan.cpu_seconds)
-
-    def act(self, frame: Frame, info: Info) -> RawAction:
-        return self._left.pop(0)
+def follow(planner: Planner, mask: str, reference: Reference, frames: Iterator[Frame]) -> Iterator[Choice]:
+    """Model-predictive control: see, plan towards the reference's next frames, execute the first chunk, and again."""
+    model, horizon = planner.model, planner.settings.horizon
+    latents = encode_frames(model, apply_mask(mask, reference.frames))
+    phase = Phase(latents, planner.settings.phase)
+    context, executed, plan = None, None, None
+    for step, frame in enumerate(frames):
+        context = observed(model, context, executed, apply_mask(mask, frame))
+        goals = goals_at(latents, phase.after(context.latents[0, -1]), horizon)
+        plan = planner.plan(context, goals, step, plan)
+        executed = plan.raw[0]
+        yield Decision(plan.names[0], plan.names[1:], plan.cost, plan.cpu_seconds), executed
 
 
 def planning(name: str, planner: Planner, mask: str, identity: Mapping[str, Any]) -> Method:
     def make(episode: Episode) -> Agent:
-        return PlanningAgent(planner, mask, episode.reference)
+        seen: list[Frame] = []
+        choices = follow(planner, mask, episode.reference, (seen.pop() for _ in count()))
+
+        def choose(frame: Frame) -> Choice:
+            seen.append(frame)
+            return next(choices)
+
+        return ChunkAgent(choose)
 
     return Method(name, make, identity, planner.settings.horizon)
 
@@ -136,19 +135,19 @@ def baseline(name: str, task: PlanningTask, library: Library, seed: int) -> Meth
     def random(episode: Episode) -> Agent:
         rng = np.random.default_rng([seed, episode.number])
 
-        def choose() -> tuple[str, NDArray[np.float32]]:
+        def choose(frame: Frame) -> Choice:
             chosen = int(rng.choice(len(library.names), p=library.weights))
-            return library.names[chosen], library.steps[chosen]
+            return Decision(library.names[chosen]), library.steps[chosen]
 
         return ChunkAgent(choose)
 
     def replay(episode: Episode) -> Agent:
         chunks = iter(episode.reference.actions)
-        return ChunkAgent(lambda: ("replay", next(chunks, noop)))
+        return ChunkAgent(lambda frame: (Decision("replay"), next(chunks, noop)))
 
     makers: dict[str, Callable[[Episode], Agent]] = {
         "random": random,
-        "noop": lambda episode: ChunkAgent(lambda: ("no-op", noop)),
+        "noop": lambda episode: ChunkAgent(lambda frame: (Decision("no-op"), noop)),
         "replay": replay,
         "expert": lambda episode: ExpertAgent(task.expert(episode.start)),
     }

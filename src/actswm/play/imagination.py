@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..game import Frame
-from ..model import WorldModel
-from ..model.history import History
+from ..model import Context, WorldModel
+from ..model.history import observed
 from .board import Board, Future, Imagined, jpeg
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Imagination:
     def __init__(self, model: WorldModel, nearest: Nearest, steps: tuple[int, ...], board: Board) -> None:
         self._model, self._nearest, self._steps, self._board = model, nearest, steps, board
         self.frameskip = model.encoding.frameskip
-        self._history = History(model)
+        self._context: Context | None = None
         self._raw: list[NDArray[np.float32]] = []
         self._waiting = threading.Condition()
         # a model that cannot keep up skips what its context would no longer hold
@@ -99,15 +99,11 @@ class Imagination:
     @torch.no_grad()
     def _imagine(self, new: list[_Seen]) -> Imagined:
         for seen in new:
-            if seen.raw is None:
-                self._history = History(self._model)
-            else:
-                self._history.act(seen.raw)
-            self._history.observe(seen.frame)
+            self._context = context = observed(self._model, self._context, seen.raw, seen.frame)
         encoding, last = self._model.encoding, new[-1]
         raw = np.stack([last.holding, np.zeros_like(last.holding)])
         actions = torch.from_numpy(np.tile(encoding.step_actions(raw), (1, max(self._steps), 1)))
-        latents = self._model.rollout(self._history.context(), actions[None])[0]
+        latents = self._model.rollout(context, actions[None])[0]
         shown = latents[:, [step - 1 for step in self._steps]]
         pictures = [jpeg(frame) for frame in self._nearest(shown.flatten(0, 1))]
         held = tuple(

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ..errors import UserError
 from ..model import Context, WorldModel
-from .search import Searcher, advanced
-from .steps import held_raw
+from .search import Searcher
+from .steps import held_raw, step_actions
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ def label_frames(
             break
         seen = np.stack(pending[: steps * skip + 1])
         latents = model.encode(torch.from_numpy(seen[::skip].copy())[None])
-        context = context or _first_context(model, latents[:, :1])
+        context = context or Context.start(model, latents[:, 0])
         found = search.find(context, latents[0, 1:], previous)
-        context = advanced(model, context, latents[0, 1:], found.actions)
+        done = step_actions(found.actions, model.encoding)
+        context = context.after(latents[:, 1:], done[None], model.context_length)
         previous = found.actions[-1]
         yield _rows(model, seen[:-1], found.actions.float().numpy(), found.gain)
         del pending[: steps * skip]
@@ -64,12 +65,6 @@ def label_frames(
         raise UserError(f"has {len(pending)} frames; one step needs {skip + 1}")
     nothing = np.zeros((1, model.encoding.vocabulary.size), np.float32)
     yield LabelledRows(np.stack(pending[:1]), nothing, nothing, np.zeros(1, np.float32))
-
-
-def _first_context(model: WorldModel, latent: Tensor) -> Context:
-    frames, encoding = model.context_length, model.encoding
-    noops = torch.zeros(1, encoding.lead + frames - 1, encoding.step_dim, dtype=latent.dtype)
-    return Context(latent.expand(-1, frames, -1), noops)
 
 
 def _rows(

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..model import Context, WorldModel
 from .prior import ActionPrior
-from .search import Found
+from .search import FoundSteps
 from .steps import step_actions
 
 _BATCH = 1024
@@ -34,7 +34,7 @@ class PoolSearch:
         self._distinct = self.pool.unique(dim=0) if draws is None else self.pool[:0]
 
     @torch.no_grad()
-    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found:
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> FoundSteps:
         """The best action from a context (B = 1) towards one target (1, D); `previous` plays no part."""
         candidates = self._candidates()
         past = self.model.prepare(context)
@@ -46,7 +46,7 @@ class PoolSearch:
         )
         costs = (latents - targets).square().sum((-1, -2)).cpu()
         best = int(costs.argmin())
-        return Found(candidates[best, None], latents[best], costs[best, None], float(costs.mean()))
+        return FoundSteps(candidates[best, None], latents[best], costs[best, None], float(costs.mean()))
 
     def _candidates(self) -> Tensor:
         """Draws that repeat are predicted once; the outcome is the same."""

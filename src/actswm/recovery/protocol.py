@@ -25,7 +25,7 @@ from ..intervals import Estimate, bootstrap
 from ..model import Context, WorldModel
 from .pool_search import PoolSearch
 from .prior import ActionPrior, Guide
-from .search import Searcher, SearchSettings, StepwiseSearch, recover
+from .search import RecoverySettings, Searcher, StepwiseSearch, recover
 from .steps import step_actions
 from .windows import Case, Truth, load_case
 
@@ -38,7 +38,7 @@ _NOISE = 1e-5
 
 @dataclass(frozen=True)
 class RecoveryOptions:
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: RecoverySettings = field(default_factory=RecoverySettings)
     method: Method = "cem"
     target: Target = "far"
     joint_window: int = 4

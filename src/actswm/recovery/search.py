@@ -1,5 +1,6 @@
 """Stepwise CEM (Algorithm 1): find the action of each step whose prediction comes nearest to a target latent.
 
+The search is planning's, over Gaussian actions whose first candidates come in part from a pool of observed ones.
 All candidates of a search share their whole past, which is prepared once and serves every iteration; each
 candidate costs one new token a step. `window` steps may be searched jointly: Algorithm 1 is `window` = 1.
 
@@ -16,12 +17,14 @@ from torch import Tensor
 
 from ..errors import UserError
 from ..model import Context, WorldModel
+from ..planning.cem import SearchSettings, search
+from ..planning.distributions import FromPool, Gaussian
 from .prior import ActionPrior
 from .steps import step_actions
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class RecoverySettings:
     """The paper's (Appendix D), and a floor under sigma so that no control's search ends before it began."""
 
     candidates: int = 1024
@@ -45,9 +48,13 @@ class SearchSettings:
         if not 0 <= self.pool_share <= 1 or self.narrowing <= 0 or self.sigma_floor <= 0:
             raise UserError("pool_share must lie in 0..1, narrowing and sigma_floor above 0")
 
+    @property
+    def search_settings(self) -> SearchSettings:
+        return SearchSettings(self.candidates, self.iterations, self.elites / self.candidates, keep_best=False)
+
 
 @dataclass(frozen=True)
-class Found:
+class FoundSteps:
     """Actions (W, A) of a search, the latents (W, D) they lead to and their squared distances (W,) to the targets.
 
     `pool_cost` is the mean of what the pool's own candidates of the first iteration cost per step: the measure
@@ -85,14 +92,14 @@ class Searcher(Protocol):
     model: WorldModel
     pool: Tensor
 
-    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found: ...
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> FoundSteps: ...
 
 
 class StepwiseSearch:
     """Finds actions step by step with one stream of random numbers."""
 
     def __init__(
-        self, model: WorldModel, prior: ActionPrior, settings: SearchSettings, generator: torch.Generator
+        self, model: WorldModel, prior: ActionPrior, settings: RecoverySettings, generator: torch.Generator
     ) -> None:
         self.model = model
         self.settings = settings
@@ -100,45 +107,37 @@ class StepwiseSearch:
             torch.from_numpy(part).to(model.dtype) for part in (prior.mean, prior.std, prior.pool)
         )
         self.generator = generator
-        self.binary = torch.from_numpy(model.encoding.vocabulary.binary)
 
     @torch.no_grad()
-    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> Found:
+    def find(self, context: Context, targets: Tensor, previous: Tensor | None = None) -> FoundSteps:
         """Actions from a context (B = 1) towards `targets` (W, D), one for each of W steps.
 
         `previous` (A,) is the action found before, around which the search begins; None at the first step.
         """
         settings, steps = self.settings, len(targets)
-        start = self.mean if previous is None else previous
-        mu = start.expand(steps, -1)
-        sigma = (self.std if previous is None else settings.narrowing * self.std).expand(steps, -1)
+        mean, std = (self.mean, self.std) if previous is None else (previous, settings.narrowing * self.std)
+        floor = torch.tensor(settings.sigma_floor, dtype=std.dtype)
+        around = Gaussian(
+            mean.expand(steps, -1),
+            torch.maximum(std, floor).expand(steps, -1),
+            floor,
+            torch.from_numpy(self.model.encoding.vocabulary.binary) if settings.clip else None,
+        )
         past = self.model.prepare(context)
 
         def predict(actions: Tensor) -> Tensor:
             return self.model.rollout(context, step_actions(actions, self.model.encoding)[None], past)[0]
 
-        pool_cost = 0.0
-        for iteration in range(settings.iterations):
-            from_pool = int(settings.pool_share * settings.candidates) if iteration == 0 else 0
-            candidates = self._draw(mu, sigma.clamp_min(settings.sigma_floor), from_pool)
-            costs = (predict(candidates) - targets).square().sum((-1, -2)).cpu()
-            if iteration == 0:
-                pool_cost = float((costs[:from_pool] if from_pool else costs).mean()) / steps
-            elites = candidates[costs.topk(settings.elites, largest=False).indices]
-            mu, sigma = elites.mean(0), elites.std(0, correction=0)
-        latents = predict(mu[None])[0]
-        return Found(mu, latents, (latents - targets).square().sum(-1).cpu(), pool_cost)
+        def cost(candidates: Tensor) -> Tensor:
+            return (predict(candidates) - targets).square().sum((-1, -2)).cpu()
 
-    def _draw(self, mu: Tensor, sigma: Tensor, from_pool: int) -> Tensor:
-        """Candidates (N, W, A): first those of the pool, then Gaussian ones."""
-        steps = len(mu)
-        chosen = torch.randint(len(self.pool), (from_pool, steps), generator=self.generator)
-        rest = self.settings.candidates - from_pool
-        noise = torch.randn(rest, *mu.shape, generator=self.generator, dtype=mu.dtype)
-        drawn = mu + sigma * noise
-        if self.settings.clip:
-            drawn = torch.where(self.binary, drawn.clamp(0, 1), drawn)
-        return torch.cat([self.pool[chosen], drawn])
+        start = FromPool(self.pool, settings.pool_share, around)
+        found = search(cost, start, settings.search_settings, self.generator)
+        actions = found.elites.mean(0)
+        latents = predict(actions[None])[0]
+        ordinary = found.first[: int(settings.pool_share * settings.candidates) or None]
+        costs = (latents - targets).square().sum(-1).cpu()
+        return FoundSteps(actions, latents, costs, float(ordinary.mean()) / steps)
 
 
 def recover(
@@ -154,23 +153,16 @@ def recover(
     After each search the context moves on by what the model predicts (the paper), or by the `observed` latents
     (K, D) where the video is there.
     """
-    found: list[Found] = []
+    found: list[FoundSteps] = []
     for first in range(0, len(targets), window):
         previous = found[-1].actions[-1] if found else None
         here = search.find(context, targets[first : first + window], previous)
         latents = here.latents if observed is None else observed[first : first + window]
-        context = advanced(search.model, context, latents, here.actions)
+        done = step_actions(here.actions, search.model.encoding)
+        context = context.after(latents[None], done[None], search.model.context_length)
         found.append(here)
     return Recovered(
         torch.cat([part.actions for part in found]),
         torch.cat([part.costs for part in found]),
         torch.cat([torch.full((len(part.costs),), part.gain) for part in found]),
     )
-
-
-def advanced(model: WorldModel, context: Context, latents: Tensor, vectors: Tensor) -> Context:
-    """The context after further steps: `vectors` (W, A) were done and led to `latents` (W, D)."""
-    actions = torch.cat([context.actions, step_actions(vectors, model.encoding)[None]], 1)
-    frames = torch.cat([context.latents, latents[None]], 1)
-    keep = min(frames.shape[1], model.context_length)
-    return Context(frames[:, -keep:], actions[:, actions.shape[1] - (model.encoding.lead + keep - 1) :])
