@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install locked test faults demo docs lint games bench clean
+.PHONY: install shell locked test faults demo docs lint games bench clean
 
 install: $(STAMP)
 
@@ -12,6 +12,10 @@ $(STAMP): pyproject.toml constraints.txt tests/peers.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/peers.txt
 	touch $(STAMP)
+
+# A shell in which `actswm` and `python` are this project's.
+shell: install
+	. $(BIN)/activate && exec $${SHELL:-sh}
 
 # Exactly the environment that the project is tested in, hashes checked (Linux on x86-64, CPython 3.11); CI uses it.
 locked:

@@ -10,6 +10,8 @@ from .arguments import DEVICE, MODEL, file_to_write
 from .printing import say
 from .window_options import DATA, SEED, SPLIT
 
+TRIED = 10
+
 
 def strip(
     checkpoint: Path = MODEL,
@@ -17,7 +19,7 @@ def strip(
     out: Path = typer.Option(
         Path("strip.gif"), "--out", "-o", help="GIF or MP4 to write.", callback=file_to_write
     ),
-    windows: int = typer.Option(6, min=2, help="Moments, drawn at random: the columns."),
+    windows: int = typer.Option(6, min=2, help="Moments: of ten times as many random ones those with most to see."),
     horizon: int = typer.Option(16, min=1, help="Model steps to imagine."),
     split: str = SPLIT,
     seed: int = SEED,
@@ -33,7 +35,7 @@ def strip(
     Example: actswm strip freedoom-maze/contrast --data maze.h5 --split all --out strip.gif
     """
     from ..data import sample_windows
-    from ..diagnosis.strip import strip_of
+    from ..diagnosis.strip import livelier, strip_of
     from ..errors import UserError
     from ..model.decoder import load_decoder
     from ..report.strip_film import FilmRow, strip_pictures, write_strip
@@ -46,19 +48,23 @@ def strip(
     draws = load_decoder(loaded.model, decoder or locate(checkpoint))
     if draws is None:
         raise UserError(f"{checkpoint}: has no decoder yet; `actswm decoder {checkpoint} --data {data}` trains one")
-    sample = sample_windows(
+    drawn = sample_windows(
         data,
-        windows,
+        TRIED * windows,
         split=split,
         context=loaded.model.context_length,
         horizon=horizon,
         frameskip=loaded.model.encoding.frameskip,
         seed=seed,
     )
+    sample = livelier(drawn, windows)
     film = strip_of(loaded.model, draws.draw, sample)
     rows = [FilmRow(row.title, row.frames, row.held, number > 0) for number, row in enumerate(film.rows)]
-    title = f"{loaded.name}, {len(sample)} random moments of {data.name}"
-    foot = "blue: predicted latents, drawn by a decoder that learnt from real frames only and teaches the model nothing"
+    title = f"{loaded.name} on {data.name}, {len(sample)} of {len(drawn)} random moments"
+    foot = (
+        "blue: predictions, drawn by a decoder that saw real frames only and teaches the model nothing; "
+        "moments chosen by what happens"
+    )
     pictures = strip_pictures(film.before, rows, title, foot, cell)
     write_strip(pictures, out, fps)
     say(f"{out}: {len(sample)} moments, {horizon} steps, {out.stat().st_size / 1e6:.1f} MB")

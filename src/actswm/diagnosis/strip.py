@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data import WindowSample, open_checked
+from ..data.evaluation import partners
 from ..data.loader import sampled_windows
 from ..model import Context, WorldModel
 
@@ -33,6 +34,20 @@ class Strip:
 
     before: NDArray[np.uint8]
     rows: tuple[StripRow, ...]
+
+
+def livelier(sample: WindowSample, count: int) -> WindowSample:
+    """The windows in whose true frames there is most to see and most changes. No model has a say in it."""
+    with open_checked(sample.path) as file:
+        last = sample.rows + sample.horizon * sample.frameskip
+        ends = [np.stack([file.frames(np.array([row]))[0] for row in rows]) for rows in (sample.rows, last)]
+    now, then = (frames.astype(np.float32) for frames in ends)
+    detail = np.minimum(now.mean(3).std((1, 2)), then.mean(3).std((1, 2)))
+    score = detail * np.abs(now - then).mean((1, 2, 3))
+    best = np.sort(np.argsort(-score)[:count])
+    episode = sample.episode[best]
+    partner = partners(episode, np.random.default_rng(0))
+    return replace(sample, rows=sample.rows[best], partner=partner, episode=episode)
 
 
 @torch.no_grad()

@@ -18,7 +18,7 @@ from .methods import Decision
 from .references import Reference
 
 SIDE, TITLE = 256, 24
-SHOWN = 9
+SHOWN = 8
 """Chunks of a plan that fit beneath the chosen one."""
 WHITE, GREY, ORANGE = (240, 240, 240), (150, 150, 150), (255, 170, 60)
 
@@ -65,9 +65,9 @@ def _panel(step: int, decision: Decision) -> NDArray[np.uint8]:
     panel = np.full((SIDE, SIDE, 3), 24, np.uint8)
     _write(panel, decision.name, 34, 0.7, ORANGE)
     for row, name in enumerate(decision.then[:SHOWN]):
-        _write(panel, name, 60 + 18 * row, 0.42, GREY)
-    if decision.cost is not None:
-        _write(panel, f"cost {decision.cost:.3f}, {decision.cpu_seconds:.2f} CPU-s", SIDE - 12, 0.42, WHITE)
+        _write(panel, name, 82 + 18 * row, 0.42, GREY)
+    if decision.cost is not None:  # near the top: a player's controls cover the bottom
+        _write(panel, f"cost {decision.cost:.3f}, {decision.cpu_seconds:.2f} CPU-s", 58, 0.42, WHITE)
     return np.concatenate([_title(f"step {step}"), panel], 0)
 
 

@@ -59,13 +59,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """The first cell of a row is its heading. A folded table opens on demand."""
+    """The first cell of a row is its heading. A folded table opens on demand; one `at_a_glance` never scrolls: on a
+    narrow screen each of its rows becomes a list."""
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     origin: Origin | None = None
     folded: bool = False
+    at_a_glance: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from .action_sections import planning_section, recovery_section
 from .blocks import Colour, Image, Section, data_uri
 from .drift_section import drift_section
 from .fidelity_section import fidelity_section, sheet_section
+from .look_at import LOOK_AT
 from .sources import Picture, Sources
 from .summary_section import summary_section
 from .training_section import data_section, training_section
@@ -63,7 +64,7 @@ def write_page(page: Page, path: Path) -> None:
         lstrip_blocks=True,
     )
     numbers = {origin: number for number, origin in enumerate(page.commands, 1)}
-    html = environment.get_template("page.html.j2").render(page=page, numbers=numbers)
+    html = environment.get_template("page.html.j2").render(page=page, numbers=numbers, look_at=LOOK_AT)
     write_whole(path, html.encode(errors="backslashreplace"))  # halves of surrogate pairs
 
 

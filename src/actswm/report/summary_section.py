@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .blocks import Block, Cell, Colour, Section, Table, Text, figure, heading
 from .sources import Sources
-from .verdict import EXPLANATION, IGNORES, LISTENS, verdicts
+from .verdict import EXPLANATION, IGNORES, LISTENS, reasons, verdicts
 
 Column = Mapping[str, Cell]
 
@@ -23,10 +23,23 @@ def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> 
     )
     if not rows:
         return None
-    blocks: list[Block] = [Table("Each model, with 95 % intervals", ("model", *columns), rows)]
+    blocks: list[Block] = [Table("Each model, with 95 % intervals", ("model", *columns), rows, at_a_glance=True)]
     if sources.drift:
+        blocks += [Text(reason) for reason in _reasons(sources)]
         blocks.append(Text(EXPLANATION))
     return Section("summary", "At a glance", "At a glance", tuple(blocks))
+
+
+def _reasons(sources: Sources) -> list[str]:
+    """A sentence for each verdict, and for each model that was trained in the folder that the page is about."""
+    said = [sentence for drift in sources.drift for sentence in reasons(drift, sources.fidelity)]
+    for run in sources.runs:
+        if run.steps is not None and run.losses:
+            said.append(
+                f"{run.name} is not shipped: it was trained for this page, {run.steps:,} steps on {run.data}. "
+                "Its figures are those of a training of that length."
+            )
+    return list(dict.fromkeys(said))
 
 
 def _tone(verdict: str) -> str:

@@ -11,6 +11,14 @@ THRESHOLD = 0.05
 """A shuffled gap below this is none that matters."""
 LISTENS = "listens"
 IGNORES = "ignores its actions"
+WHY = {
+    IGNORES: "Whatever the keys, it expects the same future",
+    "hardly listens": "The interval reaches below what counts as a gap",
+    LISTENS: "Its futures change with the keys, and where true futures were rendered they change as the game does",
+    "reacts to its actions, but wrongly": "Its futures change, but away from what the game shows under those keys",
+    "reacts to its actions, but not as the game does": "Its futures change, but are no nearer to the true ones",
+    "listens, but predicts worse than copying": "Its futures change, but the last frame is a better guess",
+}
 EXPLANATION = (
     "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it more than "
     f"{THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if the whole interval "
@@ -23,6 +31,27 @@ def verdicts(drift: Drift, truths: Sequence[Fidelity]) -> dict[str, str]:
     """Model -> verdict on the drift's data; true futures count if they are of the same data."""
     judged = {model.name: model for truth in truths if truth.data == drift.data for model in truth.models}
     return {model.name: _verdict(model, judged.get(model.name)) for model in drift.models}
+
+
+def reasons(drift: Drift, truths: Sequence[Fidelity]) -> list[str]:
+    """Why each model has its verdict, a sentence for each."""
+    judged = verdicts(drift, truths)
+    said = []
+    for model in drift.models:
+        zero, shuffled = (model.curves[name][-1].mean for name in ("zero_gap", "shuffled_gap"))
+        gaps = f"other actions cost it {shuffled:.2f} of similarity, no actions {zero:.2f}"
+        verdict = judged[model.name]
+        if math.isnan(shuffled):
+            continue
+        if verdict == IGNORES and zero >= THRESHOLD:
+            why = (
+                "It tells no actions from some, but not which: a training that only pushes the future without actions "
+                "away opens that gap and never asks for the other one"
+            )
+        else:
+            why = WHY.get(verdict, "")
+        said.append(f"On {drift.data}, {model.name} {verdict}: {gaps}. {why}".rstrip(". ") + ".")
+    return said
 
 
 def _verdict(model: DriftModel, truth: FidelityModel | None) -> str:
