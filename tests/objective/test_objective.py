@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from actswm.errors import UserError
 from actswm.model import Context, WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
-from actswm.objective.objective import (
+from actswm.objective.config import (
     ContrastConfig,
     DynamicsConfig,
     HingeConfig,

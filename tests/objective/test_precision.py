@@ -5,8 +5,8 @@ import torch
 
 from actswm.model import WorldModel
 from actswm.objective import Objective, ObjectiveConfig
+from actswm.objective.config import ContrastConfig, DynamicsConfig, HingeConfig, SigregConfig
 from actswm.objective.contrast import contrast_loss
-from actswm.objective.objective import ContrastConfig, DynamicsConfig, HingeConfig, SigregConfig
 from actswm.objective.prediction import prediction_loss
 from actswm.objective.separation import hinge_loss, truth_hinge_loss
 from actswm.objective.sigreg import SIGReg

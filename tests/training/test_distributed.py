@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from actswm.model import WorldModel
 from actswm.objective import Batch, Objective, ObjectiveConfig
-from actswm.objective.objective import ContrastConfig
+from actswm.objective.config import ContrastConfig
 
 from ..model.small_models import small_config
 

@@ -35,6 +35,7 @@ def train(
     Example: actswm train small/actswm --data maze.h5 training.steps=3000 objective.hinge.margin=0.2
     """
     from ..diagnosis.probe import drift_probe
+    from ..objective import schedule
     from ..origin import this_command
     from ..processes import only_run
     from ..saved_models import locate
@@ -45,6 +46,9 @@ def train(
     from .trained_on import warn_of_other_data
 
     config = load_config(preset, overrides or [])
+    if not quiet and is_first_process():
+        for stage in schedule(config.objective):
+            say(stage, err=True)
     if config.training.start_from:
         warn_of_other_data([locate(config.training.start_from)], data)
     folder = out or Path("runs") / preset.replace("/", "-")

@@ -1,5 +1,7 @@
 """The training objective: multi-step prediction, SIGReg, separation and readout."""
 
-from .objective import Batch, Losses, Objective, ObjectiveConfig
+from .config import ObjectiveConfig
+from .objective import Batch, Losses, Objective
+from .schedule import Stage, schedule
 
-__all__ = ["Batch", "Losses", "Objective", "ObjectiveConfig"]
+__all__ = ["Batch", "Losses", "Objective", "ObjectiveConfig", "Stage", "schedule"]

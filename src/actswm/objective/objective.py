@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -12,110 +12,13 @@ from ..errors import UserError
 from ..model import Context, WorldModel
 from ..model.distributed import gathered, rank
 from .action_readout import readout_loss
-from .alternatives import ALTERNATIVES, alternative
+from .alternatives import alternative
+from .config import ObjectiveConfig
 from .contrast import contrast_loss
 from .prediction import prediction_loss
+from .schedule import schedule
 from .separation import hinge_loss, truth_hinge_loss
 from .sigreg import SIGReg
-
-
-@dataclass
-class SigregConfig:
-    weight: float = 0.09
-    knots: int = 17
-    projections: int = 1024
-
-
-@dataclass
-class HingeConfig:
-    """The action contrast. The paper's: alternative `zero`, kept apart from the recorded rollout (`recorded`)."""
-
-    weight: float = 0.5
-    margin: float = 0.3
-    """m: cosines above 1 - m are penalised, or gaps below m with `against=truth`."""
-    alternatives: list[str] = field(default_factory=lambda: ["zero"])
-    """Any of zero, shuffled."""
-    against: str = "recorded"
-    """`recorded`: the two rollouts must differ. `truth`: the recorded one must be closer to the encoded future."""
-
-    until: float = 1.0
-    """Share of the training after which the hinge ends. It finds what the actions move, and then stands in the way:
-    the predictor goes on to be paid for being wrong under other actions."""
-
-    def __post_init__(self) -> None:
-        unknown = set(self.alternatives) - set(ALTERNATIVES)
-        if self.weight and not self.alternatives:
-            raise UserError("objective.hinge: no alternatives to keep apart; name one, or set weight=0")
-        if unknown or self.against not in ("recorded", "truth"):
-            raise UserError(
-                f"objective.hinge: alternatives {self.alternatives} must be among {', '.join(ALTERNATIVES)}, "
-                f"against {self.against!r} must be recorded or truth"
-            )
-
-
-@dataclass
-class ContrastConfig:
-    """Predictions have to pick their own frame among many. Not in the paper."""
-
-    weight: float = 0.0
-    among: str = "batch"
-    """All frames of the `batch`, or those of the same `place`: for plans that follow a reference from elsewhere."""
-    temperature: float = 0.1
-    near: int = 1
-    """Frames at most so many raw steps from the right one do not count as wrong."""
-
-    def __post_init__(self) -> None:
-        if self.among not in ("batch", "place"):
-            raise UserError(f"unknown objective.contrast.among {self.among!r}; use batch or place")
-
-
-@dataclass
-class ReadoutLossConfig:
-    weight: float = 1.0
-    alpha_pred: float = 1.0
-
-
-@dataclass
-class DynamicsConfig:
-    """SIGReg on what changes: latents minus their place's mean, divided by `scale`. Not in the paper."""
-
-    weight: float = 0.0
-    scale: float = 0.6
-    later: float | None = None
-    """Weight once the hinge has ended (`hinge.until`): details that nobody can predict may go then. None: the same."""
-
-    def weight_at(self, hinge_ended: bool) -> float:
-        return self.later if hinge_ended and self.later is not None else self.weight
-
-
-@dataclass
-class ObjectiveConfig:
-    """Defaults are the paper's (Appendix A)."""
-
-    rollout: bool = True
-    """True: roll out `horizon` steps. False: LeWM's one-step loss at every context position."""
-    horizon: int = 12
-    rollout_from: float = 0.0
-    """Share of the training after which rollouts begin: they teach little before one step ahead is learned."""
-    fixed_from: float = 1.0
-    """Share of the training after which the encoder stays as it is. Contrast shapes latents but leaves predictions far
-    from them; against latents that no longer move, squared error brings them home, and a step costs a third."""
-    fixed_weight: float = 1.0
-    """Factor of both squared errors from then on: latents that stay cannot shrink to please them."""
-    prediction: float = 1.0
-    """Weight of the squared error of rollouts, or of LeWM's one-step loss without them."""
-    one_step: float = 0.0
-    """Weight of LeWM's one-step loss at every position of the window, beside the rollout. Not in the paper."""
-    reduction: str = "mean"
-    sigreg: SigregConfig = field(default_factory=SigregConfig)
-    hinge: HingeConfig = field(default_factory=HingeConfig)
-    readout: ReadoutLossConfig = field(default_factory=ReadoutLossConfig)
-    dynamics: DynamicsConfig = field(default_factory=DynamicsConfig)
-    contrast: ContrastConfig = field(default_factory=ContrastConfig)
-
-    def __post_init__(self) -> None:
-        if self.reduction not in ("mean", "sum"):
-            raise UserError(f"unknown reduction {self.reduction!r}; use mean or sum")
 
 
 @dataclass(frozen=True)
@@ -164,6 +67,7 @@ class Objective(nn.Module):
                     "out; set the weights to 0, or objective.rollout=true"
                 )
         self.config = config
+        self.schedule = schedule(config)
         self.sigreg = SIGReg(config.sigreg.knots, config.sigreg.projections)
 
     def frames(self, context: int) -> int:
@@ -179,33 +83,23 @@ class Objective(nn.Module):
     ) -> Losses:
         """`progress`: share of the training that is over."""
         config, batch = self.config, batch.to(model.device)
-        fixed = progress >= config.fixed_from
+        weights = next(stage.weights for stage in reversed(self.schedule) if stage.begin <= progress)
+        fixed = "sigreg" not in weights
         latents = (model.encode_fixed if fixed else model.encode)(batch.pixels, batch.rows)
         terms = {} if fixed else {"sigreg": self.sigreg(latents.transpose(0, 1), generator)}
-        dynamics_weight = config.dynamics.weight_at(hinge_ended=progress >= config.hinge.until)
-        if dynamics_weight and not fixed:
+        if "dynamics" in weights:
             places = latents.float().unflatten(0, (-1, batch.place))
             changes = ((places - places.mean((1, 2), keepdim=True)) / config.dynamics.scale).flatten(0, 1)
             terms["dynamics"] = self.sigreg(changes.transpose(0, 1), generator)
-        contrast = self._contrast_with(latents, batch) if config.contrast.weight else None
+        contrast = self._contrast_with(latents, batch) if "contrast" in weights else None
         if not config.rollout:
             predicted = model.predict(latents[:, :-1], batch.actions)
             terms["prediction"] = prediction_loss(predicted, latents[:, 1:], config.reduction)
-        elif config.one_step or contrast:
+        elif "one_step" in weights or contrast:
             terms |= self._one_step_terms(model, latents, batch.actions, contrast)
-        if config.rollout and progress >= config.rollout_from:
-            terms |= self._rollout_terms(model, latents, batch, generator, progress, contrast)
-        squared = config.fixed_weight if fixed else 1.0
-        weights = {
-            "prediction": squared * config.prediction,
-            "one_step": squared * config.one_step,
-            "sigreg": config.sigreg.weight,
-            "hinge": config.hinge.weight,
-            "readout": config.readout.weight,
-            "dynamics": dynamics_weight,
-            "contrast": config.contrast.weight,
-            "rollout_contrast": config.contrast.weight,
-        }
+        if config.rollout and "prediction" in weights:
+            alternatives = config.hinge.alternatives if "hinge" in weights else []
+            terms |= self._rollout_terms(model, latents, batch, generator, alternatives, contrast)
         total = torch.stack([weights[name] * term for name, term in terms.items()]).sum()
         return Losses(total, terms, latents)
 
@@ -215,22 +109,20 @@ class Objective(nn.Module):
         latents: Tensor,
         batch: Batch,
         generator: torch.Generator | None,
-        progress: float,
+        alternatives: Sequence[str],
         contrast: Contrast | None,
     ) -> dict[str, Tensor]:
         config = self.config
         horizon = config.horizon
         now = latents.shape[1] - horizon  # frames in the context; the last of them is t
         past, future = batch.actions[:, :-horizon], batch.actions[:, -horizon:]
-        hinge = config.hinge.weight and progress < config.hinge.until
-        names = config.hinge.alternatives if hinge else []
-        sequences = [future, *(alternative(name, future, generator) for name in names)]
+        sequences = [future, *(alternative(name, future, generator) for name in alternatives)]
         rollouts = model.rollout(Context(latents[:, :now], past), torch.stack(sequences, 1))
         recorded, encoded = rollouts[:, 0], latents[:, now:]
         terms = {"prediction": prediction_loss(recorded, encoded, config.reduction)}
         if contrast:
             terms["rollout_contrast"] = contrast(recorded)
-        if names:
+        if alternatives:
             terms["hinge"] = self._hinge(rollouts, encoded)
         if config.readout.weight:
             terms["readout"] = readout_loss(
