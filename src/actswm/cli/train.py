@@ -46,15 +46,15 @@ def train(
     from .trained_on import warn_of_other_data
 
     config = load_config(preset, overrides or [])
-    if not quiet and is_first_process():
-        for stage in schedule(config.objective):
-            say(stage, err=True)
     if config.training.start_from:
         warn_of_other_data([locate(config.training.start_from)], data)
     folder = out or Path("runs") / preset.replace("/", "-")
     first = is_first_process()  # its other processes belong to this very run
     alone = only_run(folder, ".lock") if first else nullcontext()
     with alone:
+        if first and not quiet:
+            for stage in schedule(config.objective):
+                say(stage, err=True)
         result = run(
             config,
             data,
