@@ -11,19 +11,17 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from ..errors import UserError
 from .config import TrainingConfig
+from .muon import Muon
 
 
 class MuonAdamW(torch.optim.Optimizer):
     """Both as one, for a trainer that knows a single optimiser, schedule and checkpoint."""
 
     def __init__(self, matrices: Iterable[nn.Parameter], others: Iterable[nn.Parameter], training: TrainingConfig):
-        if not hasattr(torch.optim, "Muon"):
-            raise UserError(f"training.optimizer=muon needs torch 2.9 or later, not {torch.__version__}")
         decay = training.weight_decay
         self._parts = (
-            torch.optim.Muon(list(matrices), lr=training.muon_rate, weight_decay=decay),
+            Muon(matrices, lr=training.muon_rate, weight_decay=decay),
             torch.optim.AdamW(list(others), lr=training.learning_rate, weight_decay=decay),
         )
         super().__init__([group for part in self._parts for group in part.param_groups], {})
