@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +91,19 @@ def test_fidelity_and_sheet_share_their_futures(room, tmp_path):
     assert "8 futures of window 1" in other.stdout
     assert cv2.imread(str(tmp_path / "s.png")).shape[0] > 1000
     assert kept[0].read_bytes() == rendered[1]
+
+
+def test_poses_of_another_form_are_refused_and_can_be_done_without(room, tmp_path):
+    damaged = tmp_path / "room.h5"
+    shutil.copy(room / "room.h5", damaged)
+    with h5py.File(damaged, "r+") as file:
+        rows = len(file["pose"])
+        del file["pose"]
+        file["pose"] = [True] * rows
+    options = ["--data", damaged, "--split", "all", "--windows", 2, "--context", 4, "--horizon", 2]
+    refused = actswm("fidelity", room / "run", *options, code=2)
+    assert "'pose' is not x, y, z, yaw, pitch of every frame" in refused.stderr
+    actswm("fidelity", room / "run", *options, "--gallery", 0)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])

@@ -54,6 +54,7 @@ def pose_gallery(model: WorldModel, futures: TrueFutures, frames: int, name: str
     from ..data import open_checked
     from ..diagnosis.gallery import Gallery
     from ..diagnosis.poses import PoseGallery
+    from ..game import POSE
     from ..games.freedoom.rooms import Rooms
     from ..games.freedoom.worlds import WORLDS
     from .bars import bars
@@ -63,6 +64,9 @@ def pose_gallery(model: WorldModel, futures: TrueFutures, frames: int, name: str
         if "pose" not in file.extra_columns:
             return None
         pose, episode = file.column("pose"), file.episode_idx
+        if pose.shape != (file.num_frames, len(POSE)) or pose.dtype.kind != "f":
+            names = ", ".join(POSE)
+            raise UserError(f"{path}: its column 'pose' is not {names} of every frame; --gallery 0 does without")
         rows = np.flatnonzero(file.frame_valid & np.isfinite(pose[:, :2]).all(1))
         family, _, world = file.source.partition("/")
     if not len(rows) or not np.isfinite(futures.pose[..., :2]).any():

@@ -1,7 +1,7 @@
 """Muon for matrices, in the precision that the device is fast in.
 
-torch.optim.Muon always iterates in bfloat16. A processor without units for it emulates them, and the optimiser takes many
-times as long as all the rest of a training step. Here a CPU iterates in fp32, whatever its kind.
+torch.optim.Muon always iterates in bfloat16. A processor without units for it emulates them, and the optimiser takes
+many times as long as all the rest of a training step. Here a CPU iterates in fp32, whatever its kind.
 """
 
 from __future__ import annotations
