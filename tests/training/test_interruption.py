@@ -168,6 +168,10 @@ def _step_list(saved):
     saved["optimizer_states"][0]["state"][3]["step"] = [1]
 
 
+def _step_far_below_zero(saved):
+    saved["optimizer_states"][0]["state"][3]["step"] = torch.tensor(-1e30)
+
+
 def _no_momentum(saved):
     del saved["optimizer_states"][0]["state"][3]["exp_avg"]
 
@@ -180,7 +184,7 @@ def _word_for_weight(saved):
     saved["state_dict"][next(iter(saved["state_dict"]))] = "x"
 
 
-@pytest.mark.parametrize("change", [_step_list, _no_momentum, _no_total, _word_for_weight])
+@pytest.mark.parametrize("change", [_step_list, _step_far_below_zero, _no_momentum, _no_total, _word_for_weight])
 def test_a_training_state_with_something_odd_in_it_is_refused(square_file, tmp_path, change):
     """Lightning and the optimiser notice only when they use it, one of them in the middle of the first step."""
     config = load_config("tiny/lewm", ["training.steps=2", "training.threads=1"])

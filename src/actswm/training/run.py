@@ -115,7 +115,7 @@ def train(
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
-        except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
             if peer_is_gone(error):
                 raise UserError(
                     f"{folder}: another process of this run is gone; start all again, with --resume"
