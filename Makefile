@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install shell locked test faults demo docs lint games bench clean
+.PHONY: install shell locked test fast faults demo docs lint games bench clean
 
 install: $(STAMP)
 
@@ -29,11 +29,19 @@ test: install
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# For daily work: formulas, files, pages and the rules of the house; no engine, browser, training or published figure.
+FAST := $(addprefix tests/,data diagnosis formats model objective report results/test_records.py planning/test_cem.py planning/test_phase.py) \
+	$(filter-out tests/test_browser.py tests/test_executor.py,$(wildcard tests/test_*.py)) tests/docs/test_architecture.py
+
+fast: install
+	$(BIN)/ruff check src tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(FAST)
+
 # Thousands of damaged inputs, kills, full disks (docs/reliability.md); some minutes of them are part of `test`.
 faults: install
 	$(BIN)/python -m tests.faults --json build/faults.json
 
-# A world model that ignores its actions beside one that obeys: records, trains, diagnoses, plans, reports.
+# A world model that ignores its actions beside an action-sensitive one: records, trains, diagnoses, plans, reports.
 demo: install
 	$(BIN)/actswm demo
 
@@ -55,8 +63,9 @@ games:
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $(GAME_PACKAGES)
 
 # stable-worldmodel wants torchvision, which has no CPU build that fits: its light requirements are the `bench` extra.
+# Ray comes along: its tests start a cluster of two nodes.
 bench: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,bench]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,bench,ray]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps stable-worldmodel==0.1.1
 
 clean:

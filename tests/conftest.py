@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from actswm.data import Column, DatasetSpec, DatasetWriter
 # A shell starts its background jobs with Ctrl+C ignored, and so would be all that the tests start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a misspelt model is looked for nowhere
 settings.register_profile("actswm", deadline=None)  # shared machines are slow at odd moments
 settings.load_profile("actswm")
 SIZE = 32

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from actswm.controls import KEYS14, MINECRAFT, ActionEncoding, vocabulary_of
+from actswm.controls import KEYS14, MINECRAFT, ActionEncoding, Control, Vocabulary, vocabulary_of
 from actswm.errors import UserError
 
 VOCABULARIES = st.sampled_from([KEYS14, MINECRAFT])
@@ -62,3 +62,19 @@ def test_step_actions_round_trip(case):
 def test_noop_is_zero_in_every_encoding(encoding):
     raw = np.stack([encoding.vocabulary.noop()] * encoding.frameskip)
     assert not encoding.step_actions(raw).any()
+
+
+def test_an_own_vocabulary_is_made_again_from_its_spelling():
+    own = Vocabulary("rover", (Control("forward"), Control("steer", binary=False)))
+    assert own.spelling == "rover(forward,steer~)" and vocabulary_of(own.spelling) == own
+    assert vocabulary_of(own.spelling, ["forward", "steer"]) == own
+    assert [vocabulary_of(each.spelling) for each in (KEYS14, MINECRAFT)] == [KEYS14, MINECRAFT]
+    assert vocabulary_of("box3").spelling == "box3"
+
+
+@pytest.mark.parametrize(
+    "text", ["rover()", "rover(a b)", "rover(a,a)", "keys14(W)", "box3(a)", "(a)", "rover(a", "rover(a~~)", "r(\x1b)"]
+)
+def test_what_is_no_own_vocabulary_is_the_users_error(text):
+    with pytest.raises(UserError):
+        vocabulary_of(text)

@@ -9,8 +9,8 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "actswm"
 FREE = {
-    *("errors", "atomic", "processes", "controls", "game", "executor", "intervals", "masks", "origin"),
-    *("presets", "results", "saved_models"),
+    *("errors", "atomic", "json_files", "processes", "controls", "game", "task", "branches", "tape", "executor"),
+    *("intervals", "masks", "origin", "presets", "chunks", "results", "saved_models", "hub", "dataset_paths"),
 }
 """Modules that everybody may use."""
 ALLOWED = {
@@ -18,6 +18,7 @@ ALLOWED = {
     "data": set(),
     "games": {"formats", "data"},
     "curation": {"formats", "data"},
+    "exchange": {"formats", "data"},
     "model": set(),
     "objective": {"model"},
     "training": {"data", "model", "objective"},
@@ -31,16 +32,24 @@ ALLOWED = {
 WITHOUT_TORCH = (
     "controls",
     "game",
+    "task",
+    "branches",
+    "tape",
     "atomic",
+    "json_files",
     "processes",
     "executor",
     "presets",
+    "chunks",
     "results",
     "saved_models",
+    "hub",
+    "dataset_paths",
     "formats",
     "data",
     "games",
     "curation",
+    "exchange",
     "report.page",
     "cli.main",
 )

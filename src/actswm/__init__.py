@@ -17,6 +17,7 @@ _EXPORTS = {
     "KEYS14": "controls",
     "MINECRAFT": "controls",
     "ActionEncoding": "controls",
+    "Control": "controls",
     "Vocabulary": "controls",
     "DatasetFile": "data",
     "DatasetSpec": "data",

@@ -2,44 +2,61 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from .errors import UserError
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path`, with its ending; what the block writes there becomes `path` when it ends well.
-
-    A disk that is full or read-only is the user's to mend: it is told as such, and `path` stays as it was.
-    """
+    """`appearing_whole` for a block that only writes: a disk that is full or read-only is told as such."""
     if not path.name:  # "." and "/"
         raise UserError(f"{path}: is a folder; name a file to write")
+    with writing(path), appearing_whole(path) as temporary:
+        yield temporary
+
+
+@contextmanager
+def appearing_whole(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path`, with its ending; what the block writes there becomes `path` when it ends well.
+
+    Otherwise `path` stays as it was, and nothing stays beside it that begins with the temporary name.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{path.suffix}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path)
     try:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            remove_abandoned(path)
-            yield temporary
-            os.replace(temporary, path)
+        yield temporary
+        os.replace(temporary, path)
     finally:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            for left in [file for file in path.parent.iterdir() if file.name.startswith(temporary.name)]:
+                left.unlink()
+
+
+@contextmanager
+def folder_written_whole(path: Path) -> Iterator[Path]:
+    """An empty folder beside `path` that becomes `path` when the block ends well; what is there already stays."""
+    if path.exists():
+        raise UserError(f"{path}: is there already; choose another --out")
+    with written_whole(path) as temporary:
+        try:
+            temporary.mkdir()
+            yield temporary
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     with written_whole(path) as temporary:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-
-
-def write_json(path: Path, content: Any) -> None:
-    write_whole(path, json.dumps(content, indent=2) + "\n")
+        # a file's name, which a text may quote, can hold bytes that are no text
+        temporary.write_bytes(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 @contextmanager
@@ -67,7 +84,10 @@ def remove_abandoned(path: Path) -> None:
     for file in path.parent.iterdir():
         match = pattern.fullmatch(file.name)
         if match and not _alive(int(match[1])):
-            file.unlink(missing_ok=True)
+            if file.is_dir():
+                shutil.rmtree(file)
+            else:
+                file.unlink(missing_ok=True)
 
 
 def _alive(pid: int) -> bool:

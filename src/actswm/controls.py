@@ -30,7 +30,7 @@ SLIDING_HISTORY = 4
 
 @dataclass(frozen=True)
 class Control:
-    """One named input dimension; continuous ones are in degrees per raw step."""
+    """One named input dimension; continuous ones are in degrees per raw step (an own game's: in its own unit)."""
 
     name: str
     binary: bool = True
@@ -58,6 +58,17 @@ class Vocabulary:
     @property
     def size(self) -> int:
         return len(self.controls)
+
+    @cached_property
+    def spelling(self) -> str:
+        """The text from which `vocabulary_of` makes this vocabulary again: what files and models keep.
+
+        Ours are known by name. An own one says what it is, with `~` after continuous controls:
+        `rover(Forward,Back,steer~)`.
+        """
+        if VOCABULARIES.get(self.name) == self or re.fullmatch(_BOX, self.name):
+            return self.name
+        return f"{self.name}({','.join(c.name + '~' * (not c.binary) for c in self.controls)})"
 
     def index(self, name: str) -> int:
         try:
@@ -108,26 +119,53 @@ MINECRAFT = Vocabulary(
 )
 """MineStudio's and VPT's controls: buttons 0/1, camera pitch and yaw in degrees (down and right positive)."""
 
+_BOX = r"box([1-9]\d{0,2})"
+_NAME = r"[^\s,~()\x00-\x1f]{1,64}"
+"""Of an own vocabulary and its controls."""
 VOCABULARIES = {vocabulary.name: vocabulary for vocabulary in (KEYS14, MINECRAFT)}
 
 
 def vocabulary_of(name: str, control_names: Iterable[str] | None = None) -> Vocabulary:
     """The vocabulary called `name`; `control_names`, where given, must be its controls in order.
 
-    `box<N>` is a nameless space of N continuous controls, for models made elsewhere.
+    `box<N>` is a nameless space of N continuous controls, for models made elsewhere; own vocabularies come by
+    their `spelling`.
     """
-    if match := re.fullmatch(r"box([1-9]\d{0,2})", name):
+    if match := re.fullmatch(_BOX, name):
         vocabulary = Vocabulary(name, tuple(Control(f"a{i}", binary=False) for i in range(int(match[1]))))
     elif name in VOCABULARIES:
         vocabulary = VOCABULARIES[name]
+    elif "(" in name:
+        vocabulary = _spelled(name)
     else:
-        raise UserError(f"unknown vocabulary {name!r}; known: {', '.join(VOCABULARIES)}, box<N>")
+        known = f"{', '.join(VOCABULARIES)}, box<N>, or an own one with its controls, such as rover(Forward,steer~)"
+        raise UserError(f"unknown vocabulary {name!r}; known: {known}")
     if control_names is not None and tuple(control_names) != vocabulary.names:
         raise UserError(
             f"vocabulary {name!r} has the controls {', '.join(vocabulary.names)}, "
             f"but the file names {', '.join(control_names)}"
         )
     return vocabulary
+
+
+MOST_CONTROLS = 512
+
+
+def _spelled(text: str) -> Vocabulary:
+    """An own vocabulary from its spelling."""
+    match = re.fullmatch(rf"({_NAME})\(((?:{_NAME}~?)(?:,{_NAME}~?)*)\)", text)
+    controls = match[2].split(",") if match else []
+    if match is None or len(controls) > MOST_CONTROLS:
+        raise UserError(
+            f"{text[:80]!r} is no vocabulary; spell an own one name(Control,Control,continuous~), without blanks, "
+            f"with at most {MOST_CONTROLS} controls"
+        )
+    if match[1] in VOCABULARIES or re.fullmatch(_BOX, match[1]):
+        raise UserError(f"vocabulary {match[1]!r} is known and has its own controls; choose another name")
+    try:
+        return Vocabulary(match[1], tuple(Control(name.rstrip("~"), not name.endswith("~")) for name in controls))
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 @dataclass(frozen=True)

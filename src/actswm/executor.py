@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from .errors import UserError
 from .processes import die_with_parent, starting_workers
@@ -87,19 +89,70 @@ def _in_worker(function: Callable[[T], R], task: T) -> R:
 
 
 def _on_ray(function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R]]:
+    with _ray() as ray:
+        submit = _submitter(ray, function)
+        pending = {submit(task): task for task in tasks}
+        while pending:
+            [done], _ = ray.wait(list(pending), num_returns=1)
+            yield pending.pop(done), _result(ray, done)
+
+
+def run_on_ray_in_order(function: Callable[[T], R], tasks: Iterable[T]) -> Generator[R]:
+    """Results in the order of `tasks`, which may have no end: few more run than the cluster has processors."""
+    with _ray() as ray:
+        submit, waiting = _submitter(ray, function), deque[Any]()
+        for task in tasks:
+            waiting.append(submit(task))
+            while len(waiting) > _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1))):
+                yield _result(ray, waiting.popleft())
+        while waiting:
+            yield _result(ray, waiting.popleft())
+
+
+_AHEAD = 2
+
+
+@contextlib.contextmanager
+def _ray() -> Iterator[Any]:
+    """Ray, connected; what runs when it is left is ended."""
     try:
         import ray
     except ImportError:
         raise UserError("--executor ray needs Ray: pip install 'actswm[ray]'") from None
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would tell its makers of each cluster
     started_here = not ray.is_initialized()
     if started_here:
         ray.init(log_to_driver=False, include_dashboard=False, configure_logging=False)
     try:
-        remote = ray.remote(function)
-        pending = {remote.remote(task): task for task in tasks}
-        while pending:
-            [done], _ = ray.wait(list(pending), num_returns=1)
-            yield pending.pop(done), ray.get(done)
+        yield ray
     finally:
         if started_here:
             ray.shutdown()
+
+
+def _submitter(ray: Any, function: Callable[[T], R]) -> Callable[[T], Any]:
+    """`function` goes to the cluster once, whatever it carries. A task whose node dies is run again elsewhere."""
+    remote, carried = ray.remote(_apply), ray.put(function)
+
+    def submit(task: T) -> Any:
+        return remote.remote(carried, task)
+
+    return submit
+
+
+def _result(ray: Any, reference: Any) -> Any:
+    """What the task returned; what it raised is raised as it was, without Ray's words around it."""
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, UserError):
+            raise error.cause from None
+        raise
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
+        raise UserError(
+            "a task's process was killed on each node that tried it (out of memory?); run again to go on"
+        ) from None
+
+
+def _apply(function: Callable[[T], R], task: T) -> R:
+    return function(task)

@@ -15,6 +15,7 @@ from actswm.curation.harvest.settings import settings_of
 from ..curation.harvest.made_streams import PLAIN, write_video
 
 
+@pytest.mark.timeout(900)
 def test_every_figure_is_there() -> None:
     pytest.importorskip("rapidocr")
     result = bench_harvest(seconds=4.0, repeats=1, shape=(180, 320), lengths_s=(4, 8))

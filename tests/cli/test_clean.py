@@ -135,7 +135,7 @@ def test_ctrl_c_at_any_moment_ends_in_one_line(tmp_path: Path, workers: int) -> 
     for number in range(2):
         MadeRecording(folder, f"run{number}", frames=400).write()
     arguments = ("clean", folder, "--judge", "rules", "--size", 48, "--workers", workers)
-    for moment in ("lock", ".*.tmp"):
+    for moment in ("lock", ".*.tmp*"):
         out = tmp_path / f"{moment.strip('.*')}.h5"
         program = [sys.executable, "-c", "from actswm.cli.main import run; run()", *map(str, arguments)]
         process = subprocess.Popen(

@@ -72,7 +72,7 @@ def test_an_interrupted_demo_keeps_what_was_trained_and_says_how_to_go_on(tmp_pa
         process.send_signal(number)
     err = process.communicate(timeout=120)[1]
     assert process.returncode == 130, err
-    assert "stopped in stage 3 of 13 (train a small model there); the same command goes on from here" in err
+    assert "stopped in stage 3 of 14 (train a small model there); the same command goes on from here" in err
     assert "Traceback" not in err and (folder / "own" / "last.ckpt").exists()
 
 

@@ -53,3 +53,16 @@ def test_waiting_threads_sleep():
         capture_output=True, text=True, env={**environment, "OMP_DISPLAY_ENV": "true"},
     )  # fmt: skip
     assert "OMP_WAIT_POLICY = 'PASSIVE'" in done.stderr
+
+
+def test_ctrl_c_after_the_end_is_no_traceback():
+    program = (
+        "import atexit, os, signal, sys\n"
+        "from actswm.cli.main import run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "sys.argv = ['actswm', '--help']\n"
+        "run()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""

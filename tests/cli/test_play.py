@@ -21,14 +21,16 @@ def folder(tmp_path, square_file, monkeypatch):
     ("arguments", "message"),
     [
         (["freedoom/rom"], "the nearest known one is 'freedoom/room'"),
-        (["freedoom/room", "--model", "model"], "--model and --data go together"),
+        (["freedoom/room", "--model", "model"], "model: has no decoder that draws what it imagines"),
+        (["freedoom/room", "--data", "square.h5"], "name the model with --model"),
+        (["freedoom/room", *3 * ["--model", "model"]], "3 are named; 2 fit side by side"),
         (["freedoom/room", "--model", "absent", "--data", "square.h5"], "absent"),
         (["freedoom/room", "--model", "model", "--data", "absent.h5"], "absent.h5: no such dataset file"),
         (["freedoom/room", "--model", "other", "--data", "square.h5"], "the model speaks 'minecraft'"),
         (["freedoom/room", "--model", "model", "--data", "square.h5", "--size", "64"], "frames of 16 pixels"),
         (["freedoom/room", "--model", "model", "--data", "square.h5", "--steps", "1,x"], "--steps '1,x'"),
         (["freedoom/room", "--controls", "Fly"], "unknown control 'Fly'"),
-        (["freedoom/room", "--save", "square.h5"], "square.h5: was recorded with seed None, not 0"),
+        (["freedoom/room", "--record", "square.h5"], "square.h5: was recorded with seed None, not 0"),
         (
             ["freedoom/room", "--save", "new.h5", "--port", "{taken}"],
             "Address already in use; choose another",

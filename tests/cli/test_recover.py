@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import cv2
@@ -61,6 +62,29 @@ def test_recover_with_every_row_of_the_table(tmp_path, checkpoint, square_file):
     assert len(result["window_rows"]) == 3 and result["options"]["target"] == "far"
     assert cv2.imread(str(picture)).std() > 10
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_proposal_is_judged_by_the_model(tmp_path, checkpoint, square_file):
+    small = ("--steps", 3, "--size", 32, "--batch", 4)
+    trained = run("idm", "--data", square_file, "--out", tmp_path / "idm", *small)
+    assert trained.exit_code == 0, trained.output
+    other = shutil.copy(square_file, tmp_path / "other.h5")
+    asked = (*quick(checkpoint, square_file), *SEARCH, "--idm", tmp_path / "idm", "--proposal", "--weigh-windows", 2)
+    done = run(*asked, "--weigh-on", other, "--target", "joint", "--json", tmp_path / "r.json")
+    assert done.exit_code == 0, done.output
+    result = json.loads((tmp_path / "r.json").read_text())
+    [(row, weighing)] = result["weighing"].items()
+    assert row.endswith(" + idm") and row in result["scores"] and "what the world model adds" in done.output
+    assert weighing["chosen_on"] == "other.h5" and weighing["windows"] == 2
+    assert set(weighing["gained"]) == {"all", *weighing["weights"]}
+    for wrong, says in (
+        (("--target", "far"), "--target every-step or joint"),
+        (("--target", "every-step", "--weigh-on", square_file), "another recording"),
+    ):
+        refused = run(*asked, *wrong)
+        assert isinstance(refused.exception, UserError) and says in str(refused.exception)
+    without = run(*quick(checkpoint, square_file), "--proposal", "--target", "every-step")
+    assert isinstance(without.exception, UserError) and "needs --idm" in str(without.exception)
 
 
 def test_the_oracle_is_marked(checkpoint, square_file):
@@ -152,5 +176,9 @@ def test_idm_score_and_annotation_by_idm(tmp_path):
     forced = run(*line, "--force", "--min-confidence", 1)
     assert forced.exit_code == 0, forced.output
     assert "marked invalid" in forced.output and "60 frames of 1 videos" in forced.output
+    anew = ("annotate", data, "--idm", tmp_path / "idm", "--out", tmp_path / "anew.h5", "--force")
+    relabelled = run(*anew)
+    assert relabelled.exit_code == 0 and "480 frames of 6" in relabelled.output, relabelled.output
+    assert "labelled alone" in str(run(*anew, "--fps", 10).exception)
     nameless = run("annotate", black, "--out", tmp_path / "out.h5")
     assert nameless.exit_code != 0

@@ -88,14 +88,6 @@ def test_processes_change_nothing(tmp_path) -> None:
         assert file.column("recording")[[0, -1]].tolist() == [0, 3]
 
 
-def test_ray_changes_nothing(tmp_path) -> None:
-    pytest.importorskip("ray", reason="the ray extra is not installed")
-    folder = made_folder(tmp_path / "in", 3)
-    run(folder, tmp_path / "one.h5")
-    run(folder, tmp_path / "ray.h5", executor="ray")
-    assert contents(tmp_path / "one.h5") == contents(tmp_path / "ray.h5")
-
-
 def test_a_second_run_does_nothing_and_a_third_only_what_is_new(tmp_path) -> None:
     folder, out = made_folder(tmp_path / "in", 3), tmp_path / "out.h5"
     assert run(folder, out).reused == 0
@@ -136,6 +128,7 @@ def test_other_settings_clean_again(tmp_path) -> None:
         lambda entry: entry["report"].update(kept="many"),
         lambda entry: entry["report"].update(dropped=[]),
         lambda entry: entry["report"].update(fps=0),
+        lambda entry: entry["report"].update(thumbnails={"unheard of": []}),
     ],
 )
 def test_a_damaged_manifest_is_no_manifest(tmp_path, change) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from actswm.controls import KEYS14, MINECRAFT
-from actswm.data import Column, DatasetFile, DatasetSpec, DatasetWriter, validate
+from actswm.data import Column, DatasetFile, DatasetSpec, DatasetWriter, open_checked, validate
+from actswm.data.frames import FrameReader
 from actswm.data.merging import merge
 from actswm.errors import UserError
 
@@ -71,3 +72,65 @@ def test_files_that_do_not_fit(tmp_path, change, message):
     with pytest.raises(UserError, match="is there already"):
         merge([one], two)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.h5", "two.h5"]
+
+
+def test_a_folder_of_packed_shards_holds_what_one_file_does(tmp_path):
+    """Shards are about as large as asked for, and a fork's siblings stay with the episode that they leave."""
+    rng = np.random.default_rng(0)
+    spec = replace(SPEC, columns={"repeats": Column("int64")})
+    one = tmp_path / "one.h5"
+    with DatasetWriter(one, spec) as writer:
+        for number in range(12):
+            pixels = np.repeat(rng.integers(0, 255, (40, 1, 12, 3), dtype=np.uint8), 8, 1)
+            repeats = np.where(np.arange(40) < 4, 40, 0) if number % 3 == 1 else np.zeros(40, np.int64)
+            writer.append(pixels, rng.integers(0, 2, (40, 14)).astype(np.float32), repeats=repeats)
+    merge([one], tmp_path / "shards", compression="blosc-zstd", shard_bytes=1)
+    merge([one], tmp_path / "whole.h5", compression="blosc-zstd")
+    shards = sorted((tmp_path / "shards").glob("*.h5"))
+    with open_checked(one) as a, open_checked(tmp_path / "shards") as b, open_checked(tmp_path / "whole.h5") as c:
+        assert [part.frames for part in b.parts] == [80, 40] * 4 and len(shards) == 8
+        for name in ("pixels", "action", "episode_idx", "repeats"):
+            np.testing.assert_array_equal(a.column(name), b.column(name))
+            np.testing.assert_array_equal(a.column(name), c.column(name))
+        rows = np.array([0, 0, 7, 79, 80, 300])
+        frames = np.empty((len(rows), 8, 12, 3), np.uint8)
+        FrameReader.of(b).read(rows, frames)
+        np.testing.assert_array_equal(frames, a.frames(slice(None))[rows])
+        assert c.pixels.id.get_storage_size() < a.pixels.id.get_storage_size()
+    with pytest.raises(UserError, match="is there already"):
+        merge([one], tmp_path / "shards", shard_bytes=1)
+
+
+def test_shards_that_are_not_complete_do_not_appear(tmp_path):
+    one = write(tmp_path / "one.h5", SPEC, (40, 40), np.random.default_rng(0))
+
+    def stop(frames):
+        if frames == 80:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        merge([one], tmp_path / "shards", stop, shard_bytes=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["one.h5"]
+
+
+def test_packed_frames_that_are_damaged_are_told_in_one_line_or_wrong_but_never_a_crash(tmp_path):
+    rng = np.random.default_rng(0)
+    one = tmp_path / "one.h5"
+    with DatasetWriter(one, replace(SPEC, columns={}, compression="blosc-zstd")) as writer:
+        writer.append(np.repeat(rng.integers(0, 255, (40, 1, 12, 3), dtype=np.uint8), 8, 1), np.zeros((40, 14)))
+    with DatasetFile(one) as file:
+        chunk = file.pixels.id.get_chunk_info(7)
+    sound = one.read_bytes()
+    refused = 0
+    for _ in range(200):
+        packed = bytearray(sound)
+        for place in rng.integers(chunk.byte_offset, chunk.byte_offset + chunk.size, rng.integers(1, 9)):
+            packed[place] = rng.integers(256)
+        one.write_bytes(packed)
+        frame = np.empty((1, 8, 12, 3), np.uint8)
+        try:
+            FrameReader.of(one).read(np.array([7]), frame)
+        except UserError as error:
+            assert "'pixels' cannot be read" in str(error) and "damaged" in str(error)
+            refused += 1
+    assert refused > 20

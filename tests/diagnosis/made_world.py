@@ -13,7 +13,6 @@ import torch
 
 from actswm.controls import KEYS14, ActionEncoding
 from actswm.data import Column, DatasetSpec, DatasetWriter
-from actswm.diagnosis.futures import Rendered
 from actswm.games.branching import branch
 from actswm.model import Context
 
@@ -63,9 +62,7 @@ def render(game):
 
     def run(points):
         for point in points:
-            result = branch(game, point.seed, point.prefix, list(point.alternatives), every=point.every)
-            frames = tuple(future.frames for future in result.futures)
-            yield Rendered(result.start, frames, tuple(np.full((len(f), 5), np.nan, np.float32) for f in frames))
+            yield branch(game, point.seed, point.prefix, point.alternatives, every=point.every)
 
     return run
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actswm.controls import KEYS14, MINECRAFT, ActionEncoding
-from actswm.diagnosis.alternatives import KINDS, Habits, draw_alternatives, turned_over
-from actswm.diagnosis.sensitivity import edited
+from actswm.diagnosis.alternatives import KINDS, Habits, draw_alternatives, edited
+from actswm.diagnosis.sensitivity import held_at
 
 
 def recorded(vocabulary, rows, seed):
@@ -55,8 +55,8 @@ def test_an_edit_turns_the_control_over():
     actions = np.zeros((10, KEYS14.size), np.float32)
     actions[:6, 0], actions[:4, 1] = 1, 1
     habits = Habits.of(KEYS14, actions)
-    assert not turned_over(actions, habits, "W")[:, 0].any()
-    assert turned_over(actions, habits, "A")[:, 1].all()
+    assert not edited(actions, habits, "W")[:, 0].any()
+    assert edited(actions, habits, "A")[:, 1].all()
 
 
 @pytest.mark.parametrize("kind", ["block", "sliding"])
@@ -66,5 +66,5 @@ def test_a_held_control_in_step_actions(kind):
     for control, value in (("forward", 1.0), ("forward", 0.0), ("yaw", 1.5)):
         held = raw.copy()
         held[:, MINECRAFT.index(control)] = value
-        steps = edited(torch.from_numpy(encoding.step_actions(raw)), encoding, control, value)
+        steps = held_at(torch.from_numpy(encoding.step_actions(raw)), encoding, control, value)
         assert np.allclose(steps.numpy(), encoding.step_actions(held))

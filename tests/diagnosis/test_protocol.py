@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from actswm.branches import Branches, Future
 from actswm.data import DatasetFile, sample_windows, validate
 from actswm.diagnosis.alternatives import KINDS
 from actswm.diagnosis.drift import step_drift
@@ -223,8 +224,8 @@ def test_a_game_that_no_longer_gives_the_recorded_frames_is_refused(sample, tmp_
 def test_a_future_that_ends_early_is_no_case_from_then_on(sample, tmp_path):
     def cut(points):
         for rendered in render(Plane())(points):
-            futures, poses = ((*part[:7], part[7][:2]) for part in (rendered.futures, rendered.poses))
-            yield type(rendered)(rendered.start, futures, poses)
+            *whole, last = rendered.futures
+            yield Branches(rendered.start, (*whole, Future(last.frames[:2], last.pose[:2])))
 
     futures = true_futures(sample, cut, tmp_path / "f.h5", seed=3)
     assert futures.valid[:, 7, :2].all() and not futures.valid[:, 7, 2:].any() and futures.valid[:, :7].all()

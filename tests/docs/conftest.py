@@ -50,4 +50,5 @@ def workplace(studio: Path, tmp_path: Path) -> Path:
         target.parent.mkdir(exist_ok=True)
         copy = shutil.copytree if source.is_dir() else shutil.copy2
         copy(source, target)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")  # as in a clone
     return tmp_path

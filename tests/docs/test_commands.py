@@ -13,7 +13,7 @@ from actswm.cli.main import app
 from .blocks import PAGES, ROOT, SHELL, blocks_of
 
 COMMAND_LINE = typer.main.get_command(app)
-_INLINE = re.compile(r"`(actswm [^`]+)`")
+_INLINE = re.compile(r"(?:`|<!-- )(actswm [^`>]+?)(?:`| -->)")
 
 
 def children(command) -> dict:
@@ -27,7 +27,7 @@ def all_commands(group=COMMAND_LINE, path: tuple[str, ...] = ()) -> list[tuple[s
 
 
 def named_commands(page) -> list[str]:
-    """Command lines in a page's shell blocks (run or not) and in its sentences."""
+    """Command lines in a page's shell blocks (run or not), in its sentences, and above tables that they print."""
     found = _INLINE.findall(page.read_text())
     for block in blocks_of(page):
         if block.language in SHELL:
@@ -55,13 +55,11 @@ def test_named_commands_and_options_exist(page):
 
 
 @pytest.mark.parametrize("command", all_commands(), ids=" ".join)
-def test_every_command_is_shown_in_a_block(command):
+def test_every_command_is_shown(command):
+    """In a block, or, where it cannot run, in a sentence."""
     shown = [
-        tuple(line.split("actswm ", 1)[1].split()[: len(command)])
+        tuple(" ".join(line.split()).removeprefix("actswm ").split()[: len(command)])
         for page in (ROOT / "docs").rglob("*.md")
-        for block in blocks_of(page)
-        if block.language in SHELL
-        for line in block.commands
-        if "actswm " in line
+        for line in named_commands(page)
     ]
     assert command in shown

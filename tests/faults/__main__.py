@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from .fuzz import fuzz, schedule
 from .kills import TARGETS, Kill, kill_table, kills, make_long_inputs
-from .kinds import KIND, KINDS
-from .outputs import outputs
+from .kinds import KIND, KINDS, Kind
+from .outputs import COMMANDS, outputs
 from .running import WarmServer
 from .sound import make_sound
 from .verdict import Case, failures, table
 
 PARTS = ("inputs", "kills", "outputs")
+PROGRESS_EVERY = 30.0
+"""Seconds."""
 
 
 def main() -> int:
@@ -29,23 +33,29 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=3000, help="inputs: how many commands to run on them")
     parser.add_argument("--kind", choices=KIND, action="append", help="inputs: only this kind")
     parser.add_argument("--number", type=int, help="inputs: only this input of the kind")
+    parser.add_argument("--first", type=int, default=0, help="leave out so many inputs, or rounds of kills")
     parser.add_argument("--kills", type=int, default=15, help="kills: of each command by each signal")
-    parser.add_argument("--target", choices=[target.name for target in TARGETS], action="append")
+    parser.add_argument("--target", choices=[target.name for target in TARGETS], action="append", help="kills")
+    parser.add_argument("--command", choices=[each.name for each in COMMANDS], action="append", help="outputs")
     parser.add_argument("--seed", type=int, default=15)
     parser.add_argument("--json", type=Path, help="write everything to this file")
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts us with Ctrl+C ignored
     parts: dict[str, Callable[..., Iterator[Any]]] = {"inputs": _inputs, "kills": _kills, "outputs": _outputs}
     found: dict[str, list[Any]] = {}
     faults, stopped = 0, False
     with tempfile.TemporaryDirectory(prefix="actswm-faults-") as name, WarmServer() as server:
         sound = make_sound(Path(name, "sound"), server)
         for part in options.part or PARTS:
-            began = time.monotonic()
+            began = told = time.monotonic()
             found[part] = []
             try:
                 for one in parts[part](options, server, sound, Path(name, part)):
                     found[part].append(one)
                     _show(one)
+                    if time.monotonic() - told > PROGRESS_EVERY:
+                        told = time.monotonic()
+                        sys.stderr.write(f"{part}: {len(found[part])} cases, {told - began:.0f} s\n")
             except KeyboardInterrupt:
                 stopped = True
             wrong = [each for each in found[part] if not each.fine]
@@ -53,9 +63,7 @@ def main() -> int:
             say(kill_table(found[part]) if part == "kills" else table(found[part]))
             for line in map(str, wrong) if part == "kills" else failures(wrong):
                 say(f"\n{line}")
-            say(
-                f"\n{part}: {len(found[part])} cases, {len(wrong)} faults, {time.monotonic() - began:.0f} s\n"
-            )
+            say(f"\n{_done(part, found[part])}, {len(wrong)} faults, {time.monotonic() - began:.0f} s\n")
             if stopped:
                 say("stopped by Ctrl+C: the tables hold what was met so far")
                 break
@@ -68,18 +76,27 @@ def main() -> int:
 
 def _inputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:
     kinds = [kind for kind in KINDS if not options.kind or kind.name in options.kind]
-    plan = schedule(kinds) if options.number is None else iter([(kinds[0], options.number)])
+    plan: Iterator[tuple[Kind, int]] = islice(schedule(kinds), options.first, None)
+    if options.number is not None:
+        plan = iter([(kinds[0], options.number)])
     return fuzz(server, sound, scratch, options.cases, options.seed, plan)
 
 
 def _kills(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Kill]:
     make_long_inputs(sound)
     targets = tuple(target for target in TARGETS if not options.target or target.name in options.target)
-    return kills(options.kills, options.seed, sound, scratch, targets)
+    return kills(range(options.first, options.kills), options.seed, server, sound, scratch, targets)
 
 
 def _outputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:
-    return outputs(server, sound, scratch)
+    commands = [command for command in COMMANDS if not options.command or command.name in options.command]
+    return outputs(server, sound, scratch, commands)
+
+
+def _done(part: str, cases: list[Any]) -> str:
+    """How much, so that a run which was stopped can go on with --first."""
+    inputs = len({(case.kind, case.number) for case in cases}) if part == "inputs" else 0
+    return f"{part}: {len(cases)} cases" + (f" of {inputs} inputs" if inputs else "")
 
 
 def _show(one: Case | Kill) -> None:

@@ -28,6 +28,7 @@ VALUES = (
     "${", "???", "!!python/none x", "&a", "*a", "-", ":", "#", "%", "@", "`", "|", ">", "a: b", "\t", "\n", "é",
     "\udcff", "[[[[[[", "1_0", "0x10", "1:30", "=", "a=b",
 )  # fmt: skip
+NAMES = ("freedoom-maze/contrast", "freedoom-room/lewm-rollout", "minetest-tasks/actswm-plus")
 OWN = ("room.h5", "clip.mkv", "library.yaml")
 """Files of the case's own that a word may name: an option that writes would spoil those of all later cases."""
 WORDS = (
@@ -55,13 +56,31 @@ def mutate_options(folder: Path, rng: Rng) -> str:
     return f"{word!r:.30} in place {place}"
 
 
+def mutate_name(folder: Path, rng: Rng) -> str:
+    """The name of a shipped model, misspelt or turned into a path."""
+    name = NAMES[int(rng.integers(len(NAMES)))]
+    at = int(rng.integers(1, len(name)))
+    options = (
+        name, name[:at], name[:at] + name[at + 1 :], name[:at] + "x" + name[at:], name.upper(), name.replace("/", "//"),
+        f"./{name}", f"../{name}", f"{name}/", f"{name}/..", f"{name}/config.json", f"{name}/../*", f"/{name}",
+        name.partition("/")[0], name.partition("/")[2], name.replace("/", ":"), f" {name}", f"{name}\n",
+        f"{name}é\udcff", f"[bold]{name}[/]", f"\x1b[31m{name}", "*/*", "", ".", "/", "~", "a" * 300,
+        "a/" * 3000, name * 20,
+    )  # fmt: skip
+    word = options[int(rng.integers(len(options)))]
+    (folder / FILE).write_text(word, errors="surrogateescape")
+    return f"{word!r:.40}"
+
+
 def with_mutation(kind: str, arguments: Sequence[str], folder: Path) -> list[str]:
     """The arguments as the mutation of the folder wants them."""
-    if kind not in ("overrides", "options"):
+    if kind not in ("overrides", "options", "model name"):
         return list(arguments)
     words = (folder / FILE).read_text(errors="surrogateescape").split("\0")
     if kind == "overrides":
         return [*arguments, *words]
+    if kind == "model name":
+        return [words[0] if argument == "NAME" else argument for argument in arguments]
     changed = list(arguments)
     places = [i for i, argument in enumerate(changed) if i > 0 and not argument.startswith("--")]
     changed[places[int(words[0]) % len(places)]] = words[1]

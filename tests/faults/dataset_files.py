@@ -39,9 +39,14 @@ def _pick(rng: Rng, options: Any) -> Any:
     return options[int(rng.integers(len(options)))]
 
 
+def _column(file: h5py.File, rng: Rng) -> str:
+    """Where a file has siblings, often the column that says so."""
+    return str(_pick(rng, (*COLUMNS, *("repeats",) * 12) if "repeats" in file else COLUMNS))
+
+
 def value(file: h5py.File, rng: Rng) -> str:
     """One number of one column."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     data = file[name]
     place = tuple(int(rng.integers(size)) for size in data.shape)
     with np.errstate(all="ignore"):
@@ -51,7 +56,7 @@ def value(file: h5py.File, rng: Rng) -> str:
 
 def stretch(file: h5py.File, rng: Rng) -> str:
     """The first rows of one column, all the same."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     data, rows = file[name], int(rng.integers(1, 120))
     with np.errstate(all="ignore"):
         data[:rows] = number = np.array(_pick(rng, NUMBERS)).astype(data.dtype)
@@ -60,7 +65,7 @@ def stretch(file: h5py.File, rng: Rng) -> str:
 
 def swap(file: h5py.File, rng: Rng) -> str:
     """Two rows trade places."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     data = file[name]
     one, other = (int(rng.integers(len(data))) for _ in range(2))
     data[one], data[other] = data[other], data[one]
@@ -69,7 +74,7 @@ def swap(file: h5py.File, rng: Rng) -> str:
 
 def resize(file: h5py.File, rng: Rng) -> str:
     """Longer or shorter than the others; sometimes by far (the file stays small)."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     data = file[name]
     if data.maxshape[0] is not None:
         return retype(file, rng)
@@ -80,7 +85,7 @@ def resize(file: h5py.File, rng: Rng) -> str:
 
 def retype(file: h5py.File, rng: Rng) -> str:
     """Another type, shape or kind of object under the name."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     rows = len(file[name])
     del file[name]
     options: dict[str, Callable[[], Any]] = {
@@ -126,7 +131,7 @@ def reshape(file: h5py.File, rng: Rng) -> str:
 
 def link(file: h5py.File, rng: Rng) -> str:
     """Links that lead nowhere, in a circle or elsewhere, groups, and names of types."""
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     target = _pick(rng, [other for other in COLUMNS if other != name])
     del file[name]
     options: dict[str, Callable[[], Any]] = {
@@ -145,7 +150,7 @@ def link(file: h5py.File, rng: Rng) -> str:
 
 
 def remove(file: h5py.File, rng: Rng) -> str:
-    name = _pick(rng, COLUMNS)
+    name = _column(file, rng)
     del file[name]
     return f"no {name}"
 

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from actswm.data.shard_index import INDEX
+
 from .command_lines import with_mutation
-from .kinds import KINDS, Command, Kind
+from .commands import Command
+from .kinds import KINDS, Kind
 from .running import Outcome, WarmServer
 from .verdict import Case, Verdict, verdict_of
 
@@ -64,7 +67,7 @@ def mutated_input(
     if kind.dataset:
         command = Command("inspect", f"inspect {kind.dataset}")
         case, outcome = _run(server, sound, mutated, scratch / "case", kind, number, mutation, command)
-        unsound = outcome.code != 0 and (mutated / kind.dataset).is_file()  # a file that is gone may be made
+        unsound = outcome.code != 0 and (mutated / kind.dataset).exists()  # a file that is gone may be made
         yield case
     shares = np.array([command.share for command in kind.commands])
     count = min(COMMANDS_AN_INPUT, len(kind.commands))
@@ -117,8 +120,9 @@ def _silent(mutation: str, outcome: Outcome) -> bool:
 
 
 def _same(before: Path, after: Path, kind: Kind) -> bool:
-    """A command that refuses an input leaves it as it was."""
+    """A command that refuses an input leaves it as it was; the index of a folder of shards is kept up to date."""
     names = (file.relative_to(before) for name in kind.files for file in _files(before / name))
+    names = (name for name in names if name.name != INDEX)
     return all(
         (after / name).is_file() and (after / name).read_bytes() == (before / name).read_bytes()
         for name in names

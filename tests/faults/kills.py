@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from . import contents
-from .marked import MARK, orphans, shared_memory_of
-from .running import ROOT
+from .marked import orphans, shared_memory_of
+from .running import Running, WarmServer
 from .sound import RECORD, SEARCH
 from .verdict import markdown
 
@@ -115,33 +114,18 @@ class Kill:
 
 
 class Place:
-    """A fresh folder for a target, with its own temporary folder, and a mark for all of its processes."""
+    """A fresh folder for a target, with its own temporary folder."""
 
-    def __init__(self, folder: Path, sound: Path) -> None:
+    def __init__(self, server: WarmServer, folder: Path, sound: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        self.work, self.temporary, self.sound, self.mark = folder / "work", folder / "tmp", sound, str(folder)
+        self.server, self.sound = server, sound
+        self.work, self.temporary = folder / "work", folder / "tmp"
         self.work.mkdir(parents=True)
         self.temporary.mkdir()
 
-    def start(self, target: Target, more: str = "") -> subprocess.Popen[bytes]:
+    def start(self, target: Target, more: str = "") -> Running:
         words = [word.replace("S/", f"{self.sound}/") for word in shlex.split(f"{target.line} {more}")]
-        environment = os.environ | {"TMPDIR": str(self.temporary), MARK: self.mark, "OMP_NUM_THREADS": "1"}
-        source = ROOT / "src"
-        paths = filter(None, [str(source), environment.get("PYTHONPATH")])
-        with (self.work.parent / "err").open("wb") as err:
-            return subprocess.Popen(
-                [sys.executable, "-m", "actswm", *words],
-                cwd=self.work,
-                env=environment | {"PYTHONPATH": os.pathsep.join(paths)},
-                stdout=subprocess.DEVNULL,
-                stderr=err,
-                start_new_session=True,
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-            )
-
-    @property
-    def errors(self) -> str:
-        return (self.work.parent / "err").read_text(errors="replace")
+        return self.server.start(words, self.work, seconds=LONGEST, temporary=str(self.temporary))
 
     def files(self) -> frozenset[str]:
         """Each part of a training writes a TensorBoard file of its own, named after the moment."""
@@ -152,21 +136,22 @@ class Place:
         return frozenset(path.name for path in self.temporary.iterdir())
 
 
-def undisturbed(target: Target, folder: Path, sound: Path) -> Undisturbed:
-    place = Place(folder, sound)
-    process = place.start(target)
-    _first_file(place, process)
+def undisturbed(target: Target, server: WarmServer, folder: Path, sound: Path) -> Undisturbed:
+    place = Place(server, folder, sound)
+    running = place.start(target)
+    _first_file(place, running)
     began = time.monotonic()
-    assert process.wait(LONGEST) == 0, f"{target.name}: {place.errors}"
+    done = running.finish()
+    assert done.code == 0, f"{target.name}: {done.err}"
     seconds = time.monotonic() - began
     content = target.read(place.work / target.output)
     return Undisturbed(content, place.files(), place.temporaries(), seconds)
 
 
-def _first_file(place: Place, process: subprocess.Popen[bytes]) -> None:
-    """Before that a kill meets only imports."""
-    while process.poll() is None and not any(place.work.iterdir()):
-        time.sleep(0.01)
+def _first_file(place: Place, running: Running) -> None:
+    """Before that there is nothing that could be lost."""
+    while not running.ended and not any(place.work.iterdir()):
+        time.sleep(0.005)
 
 
 def kill(
@@ -174,39 +159,35 @@ def kill(
     sent: signal.Signals,
     expected: Undisturbed,
     rng: np.random.Generator,
+    server: WarmServer,
     folder: Path,
     sound: Path,
 ) -> Kill:
     """Start, kill somewhere between the first file and a little after the usual end, run again, compare."""
-    place = Place(folder, sound)
-    process = place.start(target)
-    _first_file(place, process)
+    place = Place(server, folder, sound)
+    running = place.start(target)
+    _first_file(place, running)
     after = float(rng.uniform(0, 1.1 * expected.seconds))
-    time.sleep(after)
-    memory = shared_memory_of(place.mark)
-    if process.poll() is None:
+    _sleep(after, running)
+    memory = shared_memory_of(server.mark)
+    with contextlib.suppress(ProcessLookupError):
         # as a terminal does: Ctrl+C reaches the whole group; `kill` only the one process
-        (os.killpg if sent is signal.SIGINT else os.kill)(process.pid, sent)
+        (os.killpg if sent is signal.SIGINT else os.kill)(running.pid, sent)
+    done = running.finish()
     fault = ""
-    try:
-        code = process.wait(LONGEST)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        code, fault = process.wait(), f"did not end after {sent.name}"
-    if "Traceback" in place.errors:
-        fault = f"traceback after {sent.name}: {place.errors.strip().splitlines()[-1]}"
-    left = orphans(place.mark, PATIENCE)
+    if done.hung:
+        fault = f"did not end after {sent.name}"
+    if "Traceback" in done.err:
+        fault = f"traceback after {sent.name}: {done.err.strip().splitlines()[-1]}"
+    left = orphans(server.mark, PATIENCE, server.pid)
     content = None
-    if not (target.refuses_twice and code == 0):
-        second = place.start(target, target.again)
-        try:
-            if second.wait(LONGEST) != 0:
-                fault = fault or f"the second run failed: {place.errors.strip()[-300:]}"
-        except subprocess.TimeoutExpired:
+    if not (target.refuses_twice and (place.work / target.output).exists()):  # which appears when it is complete
+        second = place.start(target, target.again).finish()
+        if second.hung:
             fault = "the second run hangs"
-            os.killpg(second.pid, signal.SIGKILL)
-            second.wait()
-        left += orphans(place.mark, PATIENCE)
+        elif second.code != 0:
+            fault = fault or f"the second run failed: {second.err.strip()[-300:]}"
+        left += orphans(server.mark, PATIENCE, server.pid)
     if (place.work / target.output).exists():
         content = target.read(place.work / target.output)
     beside = place.files() - expected.files | place.temporaries() - expected.temporary
@@ -215,19 +196,31 @@ def kill(
     if not equal and content is not None:
         names = [name for name in expected.content if content.get(name) != expected.content[name]]
         fault = fault or f"differs in {', '.join(names[:4])}"
-    return Kill(target.name, sent.name, round(after, 3), code, equal, left, tuple(sorted(beside)), fault)
+    return Kill(target.name, sent.name, round(after, 3), done.code, equal, left, tuple(sorted(beside)), fault)
+
+
+def _sleep(seconds: float, running: Running) -> None:
+    """Not longer than the command works."""
+    end = time.monotonic() + seconds
+    while not running.ended and (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, 0.02))
 
 
 def kills(
-    each: int, seed: int, sound: Path, scratch: Path, targets: tuple[Target, ...] = TARGETS
+    rounds: Iterable[int],
+    seed: int,
+    server: WarmServer,
+    sound: Path,
+    scratch: Path,
+    targets: tuple[Target, ...] = TARGETS,
 ) -> Iterator[Kill]:
-    """`each` kills of each target by each signal, round by round: a run that is cut short has met all of them."""
-    expected = [undisturbed(target, scratch / "undisturbed", sound) for target in targets]
-    for number in range(each):
+    """Each target by each signal, round by round: a run that is cut short has met all of them."""
+    expected = [undisturbed(target, server, scratch / "undisturbed", sound) for target in targets]
+    for number in rounds:
         for target, usual in zip(targets, expected):
             for sent in SIGNALS:
                 rng = np.random.default_rng([seed, TARGETS.index(target), number, sent])
-                yield kill(target, sent, usual, rng, scratch / "killed", sound)
+                yield kill(target, sent, usual, rng, server, scratch / "killed", sound)
 
 
 def make_long_inputs(sound: Path) -> None:

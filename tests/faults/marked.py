@@ -35,10 +35,10 @@ def shared_memory_of(mark: str) -> set[Path]:
     return found
 
 
-def orphans(mark: str, patience: float) -> int:
-    """How many are left after `patience` seconds; they are ended here."""
+def orphans(mark: str, patience: float, known: int = 0) -> int:
+    """How many are left after `patience` seconds but for the `known` one; they are ended here."""
     deadline = time.monotonic() + patience
-    while (left := marked_processes(mark)) and time.monotonic() < deadline:
+    while (left := marked_processes(mark) - {known}) and time.monotonic() < deadline:
         time.sleep(0.1)
     for process in left:
         with contextlib.suppress(OSError):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import contents
-from .kinds import Command
+from .commands import Command
 from .running import Outcome, WarmServer
 from .verdict import Case, Verdict, verdict_of
 
@@ -31,6 +32,8 @@ COMMANDS = (
     Command("train", "train TRAIN ROOM --out new training.steps=2 training.checkpoint_steps=1"),
     Command("train --resume", "train TRAIN ROOM --out run --resume training.steps=4 training.log_every=1"),
     Command("export", "export S/model --out shared --full"),
+    Command("export --format lerobot", "export S/room.h5 --format lerobot --out folder"),
+    Command("export --format lance", "export S/room.h5 --format lance --out table.lance"),
     Command("idm", "idm ROOM --out new --steps 1 --batch 4 --size 32"),
     Command("drift", "drift S/model ROOM WINDOWS --json d.json --csv d.csv --plot d.png"),
     Command("fidelity", "fidelity S/model ROOM WINDOWS --workers 1 --truths t.npz --json f.json --csv f.csv"),
@@ -42,13 +45,29 @@ COMMANDS = (
     Command("annotate --owamcap", "annotate S/model S/clip.mkv --out new.h5 --owamcap mcap SEARCH", writes="new.h5"),
     Command("plan", "plan S/model PLAN --film --out new --json p.json --picture p.png"),
     Command("report", "report S/results --out report.html"),
-    Command("play --save", "play freedoom/room --save new.h5 --size 32", writes="new.h5"),
+    Command("play --record", "play freedoom/room --record new.h5 --size 32", writes="new.h5"),
     Command(
         "bench precision",
         "bench precision S/model S/reference.npz --library S/library.yaml --moments 1 --json b.json",
     ),
+    Command("record, own game", "record S/rover/rover.py:Rover OWN --branches 1", writes="out.h5"),
+    Command("merge of shards", "merge S/shards S/room.h5 --out out.h5", writes="out.h5"),
+    Command("tasks check", "tasks check S/rover/beacon.yaml --workers 1 --json t.json"),
+    Command("decoder", "decoder S/model ROOM --frames 8 --steps 1 --width 16 --out drawn"),
+    Command("strip", "strip S/drawn ROOM --windows 2 --horizon 2 --split all --cell 32 --out s.gif"),
+    Command("idm --latents", "idm ROOM --latents S/model --out new --steps 1 --batch 4"),
+    Command("idm-score", "idm-score S/idm ROOM --json i.json"),
+    Command("annotate --idm", "annotate S/clip.mkv --idm S/idm --force --out new.h5", writes="new.h5"),
+    Command("results fill", "results fill stale.md"),
+    Command("harvest", "harvest --domain S/domain.yaml --local S/clip.mkv --out clips"),
+    Command("hud learn", "hud learn S/frames --out pack"),
+    Command("replay record", "replay record freedoom/room --steps 24 --size 32 --episode-steps 12 --out demos"),
+    Command("replay windows", "replay windows S/demos --min-seconds 0 --json w.json"),
+    Command("replay render", "replay render S/demos --size 32x32 --min-seconds 0 --out clips"),
 )  # fmt: skip
-BEFORE = ("room.h5", "cleaned.h5", "cleaned.h5.manifest.json", "annotated.h5", "run")
+BEFORE = (
+    "room.h5", "cleaned.h5", "cleaned.h5.manifest.json", "annotated.h5", "run", "records", "stale.md",
+)  # fmt: skip
 """What lies in the folder already, and must be there afterwards."""
 
 
@@ -138,6 +157,8 @@ def in_read_only_folder(server: WarmServer, sound: Path, scratch: Path, command:
 def lost(server: WarmServer, sound: Path, folder: Path) -> bool:
     """Is something gone that was there before, or is a dataset file not sound any more?"""
     for name in ("room.h5", "cleaned.h5", "annotated.h5"):
+        if (folder / name).exists() and filecmp.cmp(sound / name, folder / name, shallow=False):
+            continue
         if server.run(["inspect", name], folder).code != 0:
             return True
         before, after = (contents.episodes(place / name) for place in (sound, folder))
@@ -155,8 +176,10 @@ def _case(
     )
 
 
-def outputs(server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:
-    for command in COMMANDS:
+def outputs(
+    server: WarmServer, sound: Path, scratch: Path, commands: Sequence[Command] = COMMANDS
+) -> Iterator[Case]:
+    for command in commands:
         yield in_read_only_folder(server, sound, scratch, command)
         for free in SIZES:
             yield on_full_disk(server, sound, scratch, command, free << 10)

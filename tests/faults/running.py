@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from .marked import MARK
+
 ROOT = Path(__file__).parents[2]
 LONGEST = 150.0
 """Seconds after which a command hangs. The commands here take less than one, so even a busy machine is no excuse."""
@@ -27,15 +29,36 @@ class Outcome:
     hung: bool
     out: str
     err: str
-    session: int
     cpu: float
+
+
+@dataclass(frozen=True)
+class Running:
+    """A command at work: a process that leads a session of its own."""
+
+    server: WarmServer
+    arguments: tuple[str, ...]
+    pid: int
+    texts: tuple[Path, Path]
+
+    @property
+    def ended(self) -> bool:
+        return not Path(f"/proc/{self.pid}").exists()
+
+    def finish(self) -> Outcome:
+        answer = self.server.answer()
+        out, err = (file.read_bytes().decode(errors="replace") for file in self.texts)
+        return Outcome(arguments=self.arguments, out=out, err=err, **answer)
 
 
 class WarmServer:
     """Use as a context. One command at a time."""
 
     def __init__(self) -> None:
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": ""}
+        self._scratch = tempfile.TemporaryDirectory(prefix="actswm-faults-")
+        Path(self._scratch.name).chmod(0o777)
+        self.mark = self._scratch.name
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": "", MARK: self.mark}
         self._process = subprocess.Popen(
             [sys.executable, "-m", f"{__package__}.server"],
             stdin=subprocess.PIPE,
@@ -44,13 +67,17 @@ class WarmServer:
             cwd=ROOT,
             env=environment,
         )
-        self._scratch = tempfile.TemporaryDirectory(prefix="actswm-faults-")
-        Path(self._scratch.name).chmod(0o777)
+        self.pid = self._process.pid
 
-    def run(
+    def run(self, arguments: Sequence[object], folder: Path, **more: Any) -> Outcome:
+        return self.start(arguments, folder, **more).finish()
+
+    def start(
         self, arguments: Sequence[object], folder: Path, *, seconds: float = LONGEST, **more: Any
-    ) -> Outcome:
-        """`more`: `until` (Ctrl+C when this is printed), `file_size`, `obey` (permissions, even root)."""
+    ) -> Running:
+        """One at a time. `more`: `until` (Ctrl+C when this is printed), `file_size`, `obey` (permissions, even root),
+        `temporary` (a folder).
+        """
         assert self._process.stdin and self._process.stdout
         out, err = (Path(self._scratch.name, name) for name in ("out", "err"))
         for file in (out, err):
@@ -60,12 +87,14 @@ class WarmServer:
         request = {"arguments": words, "folder": str(folder), "out": str(out), "err": str(err), **more}
         self._process.stdin.write(json.dumps({"seconds": seconds, **request}) + "\n")
         self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
+        return Running(self, words, self.answer()["pid"], (out, err))
+
+    def answer(self) -> dict[str, Any]:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
             raise RuntimeError(f"the server of commands is gone (exit code {self._process.wait()})")
-        texts = (file.read_bytes().decode(errors="replace") for file in (out, err))
-        said = dict(zip(("out", "err"), texts))
-        return Outcome(arguments=words, **said, **json.loads(answer))
+        return dict(json.loads(line))
 
     def __enter__(self) -> WarmServer:
         return self

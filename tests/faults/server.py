@@ -1,6 +1,7 @@
 """A process that has imported everything and forks one child for each command: a case costs its own work only.
 
-Reads requests (one JSON line each) from standard input and answers with one line. It runs nothing itself, so that no
+Reads requests (one JSON line each) from standard input, and answers with one line when a command begins and one when
+it has ended. It runs nothing itself, so that no
 thread or lock of an earlier case lives in a later one.
 """
 
@@ -14,8 +15,10 @@ import json
 import os
 import pkgutil
 import resource
+import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -26,6 +29,8 @@ SKIPPED = ("bench", "integrations", "weights")
 MEMORY = 4 << 30
 """Bytes of address space beyond what the imports take: a field must not be able to order more."""
 
+LONGEST_END = 60.0
+"""Seconds that a killed command may take to be gone."""
 CAPABILITY_VERSION_3, CAP_DAC_OVERRIDE, PR_CAPBSET_DROP = 0x20080522, 1, 24
 
 
@@ -35,7 +40,10 @@ def preload() -> None:
     import lmdb  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
     import torch
+    import torch.utils.tensorboard
+    import typer
     import vizdoom  # noqa: F401
+    from typer.testing import CliRunner
 
     import actswm
     import actswm.cli.main
@@ -45,6 +53,8 @@ def preload() -> None:
     for module in pkgutil.walk_packages(actswm.__path__, "actswm."):
         if module.name.split(".")[1] not in (*SKIPPED, "__main__"):
             importlib.import_module(module.name)
+    CliRunner().invoke(actswm.cli.main.app, ["inspect", "nothing"])  # typer imports more when it is first used
+    actswm.cli.main.app = typer.main.get_command(actswm.cli.main.app)  # type: ignore[assignment]
 
 
 def serve() -> None:
@@ -58,6 +68,8 @@ def serve() -> None:
         if child == 0:
             answers.close()
             end(run_command, request)
+        answers.write(json.dumps({"pid": child}) + "\n")
+        answers.flush()
         answers.write(json.dumps(wait(child, request)) + "\n")
         answers.flush()
 
@@ -93,6 +105,8 @@ def run_command(request: dict[str, Any]) -> None:
     if request.get("obey"):
         obey_permissions()
     os.environ["COLUMNS"] = "120"
+    if request.get("temporary"):
+        os.environ["TMPDIR"], tempfile.tempdir = request["temporary"], None
     sys.argv = ["actswm", *request["arguments"]]
     from actswm.cli.main import run
 
@@ -117,22 +131,20 @@ def limit(what: int, amount: int) -> None:
 
 def wait(child: int, request: dict[str, Any]) -> dict[str, Any]:
     """How the child ended. `until`: Ctrl+C is pressed when its output shows this text."""
-    began, hung, until = time.monotonic(), False, request.get("until")
-    while True:
-        pid, status, usage = os.wait4(child, os.WNOHANG)
-        if pid:
-            break
-        if time.monotonic() - began > request["seconds"]:
-            hung, until = True, None
+    end, hung, until = time.monotonic() + request["seconds"], False, request.get("until")
+    handle = os.pidfd_open(child)
+    while not select.select([handle], [], [], 0.02 if until else max(0, end - time.monotonic()))[0]:
+        if time.monotonic() >= end:
+            hung, until, end = True, None, end + LONGEST_END
             os.killpg(child, signal.SIGKILL)
         if until and until in Path(request["out"]).read_text(errors="replace"):
             until = None
             os.kill(child, signal.SIGINT)
-        time.sleep(0.003)
+    os.close(handle)
+    _, status, usage = os.wait4(child, 0)
     return {
         "code": os.waitstatus_to_exitcode(status),
         "hung": hung,
-        "session": child,
         "cpu": usage.ru_utime + usage.ru_stime,
     }
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+
+import cv2
+import numpy as np
 
 from ..curation.test_importers import minestudio, step, write_vpt
 from ..made.recordings import MadeRecording
 from ..model.small_models import disturbed, small_config
 from ..recovery.test_annotation import made_video
 from ..report import made_results
+from .own_games import make_own_games
 from .running import WarmServer
 
 LIBRARY = """vocabulary: keys14
@@ -28,8 +33,10 @@ width: 32
 cut: {shortest: 0.1}
 filter: {kind: negative, most_static: null}
 """
+ROVER = "rover(forward,back,steer~)"
 SEARCH = "--candidates 8 --elites 2 --iterations 1"
 WINDOWS = "--windows 2 --context 3 --horizon 2 --split all"
+RECOVER = f"--windows 2 --steps 2 --split all --validity endpoints {SEARCH}"
 RECORD = "freedoom/room --size 32 --episode-steps 60"
 PLAN = "--task freedoom/follow-room --episodes 1 --candidates 8 --iterations 1 --horizon 3 --baselines '' --no-film"
 TRAIN = "tiny/lewm-rollout --quiet training.threads=1 training.validation_windows=8"
@@ -43,11 +50,17 @@ def make_sound(folder: Path, server: WarmServer) -> Path:
         done = server.run(shlex.split(line), folder)
         assert done.code == 0, f"{line}: {done.err}"
 
-    about = {"data": {"source": "made", "attributes": {"effective": ["W", "A"]}}}
+    about = {"data": {"file": "made.h5", "source": "made", "attributes": {"effective": ["W", "A"]}}}
     model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
     model.save_pretrained(folder / "model", about)
     run(f"record {RECORD} --steps 480 --out room.h5")
+    _shards(folder)
+    run("inspect shards")
+    run(f"record {RECORD} --branches 1 --steps 600 --out siblings.h5")
     run("idm --data room.h5 --out idm --steps 1 --batch 4 --size 32")
+    run("idm --data room.h5 --latents model --out latent-idm --steps 1 --batch 4")
+    shutil.copytree(folder / "model", folder / "drawn")
+    run("decoder drawn --data room.h5 --frames 8 --steps 1 --width 16")
     made_video(folder / "clip.mkv", 10)
     made_video(folder / "clip2.mkv", 9, seed=1)
     run(f"annotate model clip.mkv --out annotated.h5 {SEARCH}")
@@ -61,6 +74,11 @@ def make_sound(folder: Path, server: WarmServer) -> Path:
     run(f"sheet model --data room.h5 {WINDOWS} --workers 1 --gallery 20 --truths truths.npz")
     run(f"drift model --data room.h5 {WINDOWS} --json drift.json")
     _results(folder)
+    _records(folder, run)
+    make_own_games(folder / "rover")
+    disturbed(small_config(context=3, image_size=32, vocabulary=ROVER)).save_pretrained(folder / "rover-model", about)
+    run("record rover/rover.py:Rover --size 32 --steps 160 --episode-steps 40 --out rover.h5")
+    _hud_frames(folder / "frames")
     (folder / "domain.yaml").write_text(DOMAIN)
     run("harvest --domain domain.yaml --local clip.mkv --out harvested")
     run("replay record freedoom/room --steps 24 --size 32 --episode-steps 12 --out demos")
@@ -84,6 +102,46 @@ def _recordings(folder: Path) -> None:
         folder / "vpt", [step(keys=keys, mouse={"dx": 2.0})] * 20 + [step(hotbar=4, isGuiOpen=True)] * 5
     )
     minestudio(folder / "studio", frames=40)
+
+
+def _shards(folder: Path) -> None:
+    """The index comes with the first command that reads them."""
+    (folder / "shards").mkdir()
+    for name in ("a", "b"):
+        shutil.copy(folder / "room.h5", folder / "shards" / f"{name}.h5")
+
+
+def _records(folder: Path, run: Callable[[str], None]) -> None:
+    """What commands write with --json, one of each kind, and a page of their tables."""
+    made = folder / "records" / "made"
+    made.mkdir(parents=True)
+    run(f"fidelity model --data room.h5 {WINDOWS} --workers 1 --truths truths.npz --json records/made/fidelity.json")
+    run(f"drift model --data room.h5 {WINDOWS} --json records/made/drift.json")
+    run(f"recover model --data room.h5 {RECOVER} --json records/made/recover.json")
+    run("idm-score idm --data room.h5 --json records/made/idm-score.json")
+    shutil.copy(folder / "plans" / "results.json", made / "plan.json")
+    labels = {
+        "folders": {"made": "Made"},
+        "common": {"sound": "Sound", "copy-last": "copy", "idm-score": "idm"},
+        "paper": {"sound": [0.9, 0.1, 0.8]},
+    }
+    (folder / "records" / "rows.json").write_text(json.dumps(labels))
+    tables = {"drift": "drift", "paper": "drift", "fidelity": "fidelity", "plan": "plan", "recover": "recover"}
+    tables |= {"idm": "idm-score", "idm-controls": "idm-score"}
+    blocks = (f"<!-- actswm results table {kind} records/made/{file}.json -->\n" for kind, file in tables.items())
+    (folder / "records" / "page.md").write_text("# Results\n\n" + "\n".join(blocks))
+    shutil.copy(folder / "records" / "page.md", folder / "stale.md")
+    run("results fill records/page.md")
+
+
+def _hud_frames(folder: Path) -> None:
+    """A world that moves, and something drawn over it that does not."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(9):
+        picture = rng.integers(0, 80, (360, 640, 3), dtype=np.uint8)
+        cv2.putText(picture, "HEALTH", (40, 320), cv2.FONT_HERSHEY_SIMPLEX, 2, (255, 255, 255), 4)
+        cv2.imwrite(str(folder / f"{number}.png"), picture)
 
 
 def _results(folder: Path) -> None:

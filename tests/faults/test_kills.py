@@ -13,8 +13,8 @@ pytestmark = pytest.mark.timeout(900)  # a busy machine is slow, and the first t
 @pytest.mark.parametrize(
     ("number", "target"), list(enumerate(TARGETS)), ids=[target.name.replace(" ", "") for target in TARGETS]
 )
-def test_a_killed_command_goes_on(number: int, target: Target, sound, tmp_path) -> None:
-    expected = undisturbed(target, tmp_path / "undisturbed", sound)
+def test_a_killed_command_goes_on(number: int, target: Target, server, sound, tmp_path) -> None:
+    expected = undisturbed(target, server, tmp_path / "undisturbed", sound)
     sent = SIGNALS[number % len(SIGNALS)]
-    done = kill(target, sent, expected, np.random.default_rng(number), tmp_path / "killed", sound)
+    done = kill(target, sent, expected, np.random.default_rng(number), server, tmp_path / "killed", sound)
     assert done.fine, done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .kinds import Command
+from .commands import Command
 from .outputs import COMMANDS, in_read_only_folder, on_full_disk
 
 pytestmark = pytest.mark.timeout(900)  # a busy machine is slow, and the first test makes all inputs

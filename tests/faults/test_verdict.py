@@ -5,8 +5,9 @@ from __future__ import annotations
 import h5py
 import pytest
 
+from .commands import Command
 from .fuzz import fuzz
-from .kinds import Command, Kind
+from .kinds import Kind
 from .running import Outcome
 from .verdict import Verdict, verdict_of
 
@@ -29,7 +30,7 @@ TRACE = "Traceback (most recent call last):\n  File ...\nValueError: x\n"
     ],
 )
 def test_verdicts(code: int, hung: bool, err: str, verdict: Verdict) -> None:
-    assert verdict_of(Outcome((), code, hung, "", err, 0, 0.0)) is verdict
+    assert verdict_of(Outcome((), code, hung, "", err, 0.0)) is verdict
 
 
 def test_a_command_without_end_is_a_hang(server, sound) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +31,42 @@ def mutate_weights(folder: Path, rng: Rng) -> str:
     return _numbers(weights, rng)
 
 
+def mutate_decoder(folder: Path, rng: Rng) -> str:
+    """The decoder that lies beside a model, or what its header says of it."""
+    path = folder / "decoder.safetensors"
+    way = rng.random()
+    if way < 0.1:
+        return not_a_file(path, rng)
+    if way < 0.35:
+        return mutate_bytes(path, rng)
+    return (_header, _settings, _numbers)[int(rng.integers(3))](path, rng)
+
+
+def _settings(path: Path, rng: Rng) -> str:
+    """The configuration is JSON within the JSON of the header."""
+
+    def change(tree: dict[str, Any]) -> str:
+        about = tree["__metadata__"]
+        if rng.random() < 0.2:
+            return f"metadata {mutate_tree(about, rng)}"
+        config = json.loads(about["config"])
+        said = mutate_tree(config, rng)
+        about["config"] = json.dumps(config)
+        return f"config {said}"
+
+    return _changed_header(path, change)
+
+
 def _header(path: Path, rng: Rng) -> str:
     """safetensors: 8 bytes length, JSON with types, shapes and offsets, then the numbers."""
+    return _changed_header(path, lambda tree: mutate_tree(tree, rng))
+
+
+def _changed_header(path: Path, change: Callable[[dict[str, Any]], str]) -> str:
     data = path.read_bytes()
     length = int.from_bytes(data[:8], "little")
     tree = json.loads(data[8 : 8 + length])
-    said = mutate_tree(tree, rng)
+    said = change(tree)
     header = json.dumps(tree).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + length :])
     return f"header: {said}"
@@ -44,11 +76,13 @@ def _numbers(path: Path, rng: Rng) -> str:
     """NaN, infinite or huge weights in a sound file."""
     data = bytearray(path.read_bytes())
     begin = 8 + int.from_bytes(data[:8], "little")
-    count = (len(data) - begin) // 4
-    filler = (float("nan"), float("inf"), 1e38, 0.0)[int(rng.integers(4))]
+    kind = "<f2" if path.stem == "decoder" else "<f4"
+    size = np.dtype(kind).itemsize
+    count = (len(data) - begin) // size
+    filler = (float("nan"), float("inf"), 6e4 if size == 2 else 1e38, 0.0)[int(rng.integers(4))]
     start = int(rng.integers(count))
     stop = count if rng.random() < 0.3 else min(count, start + 20)
-    data[begin + 4 * start : begin + 4 * stop] = np.full(stop - start, filler, "<f4").tobytes()
+    data[begin + size * start : begin + size * stop] = np.full(stop - start, filler, kind).tobytes()
     path.write_bytes(data)
     return f"{filler} in {stop - start} weights"
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from actswm.chunks import load_library
 from actswm.cli.main import app
 from actswm.controls import MINECRAFT
 from actswm.errors import UserError
-from actswm.games.chunks import load_library
 from actswm.games.minestudio import ENGINE_JAR, MinecraftGame, simulator_action
 from actswm.games.registry import make_game
 from actswm.games.tasks import find_task

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from actswm.chunks import RAW_STEPS, load_library
 from actswm.controls import KEYS14
 from actswm.data import DatasetFile, validate
 from actswm.errors import UserError
 from actswm.games.branching import branch
-from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.episodes import POSE, Episode, RecordingPlan, record_episode
 from actswm.games.forks import FamilyRecorder
 from actswm.games.freedoom import FreedoomGame
@@ -176,7 +176,7 @@ def test_a_killed_engine_is_started_again_without_a_trace_in_the_episode(whole: 
         with pytest.raises(EngineDied):
             record_episode(game, PLAN, 0)
         game._left = 60
-        episode = played(FamilyRecorder(game, PLAN), 0, Episode.room(PLAN, game), wanted=lambda: True)
+        episode = played(FamilyRecorder(game, PLAN), 0, Episode.buffer(PLAN, game), wanted=lambda: True)
         assert np.array_equal(episode.pixels, contents(whole)[0][:150])
     finally:
         game.close()

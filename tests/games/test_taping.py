@@ -9,7 +9,7 @@ from actswm.errors import UserError
 from actswm.formats.owamcap import read_recording
 from actswm.games import make_game
 from actswm.games.episodes import RecordingPlan
-from actswm.games.taping import BATCH, Tape
+from actswm.games.taping import BATCH, open_tape
 
 PLAN = RecordingPlan("freedoom/room", size=(16, 16), behaviour="person", episode_steps=0)
 INFO = {"events": [], "telemetry": {"x": 3.0, "yaw": 90.0}}
@@ -29,7 +29,7 @@ def play(tape, rows, seed=0):
 
 @pytest.mark.parametrize("rows", [1, BATCH - 1, BATCH, 2 * BATCH + 1])
 def test_every_row_is_in_the_file(tmp_path, game, rows):
-    with Tape(PLAN, game, tmp_path / "a.h5", None) as tape:
+    with open_tape(PLAN, game, tmp_path / "a.h5", None) as tape:
         play(tape, rows, seed=7)
         assert (tape.episodes, tape.frames) == (1, rows)
     validate(tmp_path / "a.h5")
@@ -43,7 +43,7 @@ def test_every_row_is_in_the_file(tmp_path, game, rows):
 
 def test_an_episode_taken_back_and_an_empty_one_leave_nothing(tmp_path, game):
     path, folder = tmp_path / "a.h5", tmp_path / "owamcap"
-    with Tape(PLAN, game, path, folder) as tape:
+    with open_tape(PLAN, game, path, folder) as tape:
         play(tape, 3)
         with pytest.raises(ZeroDivisionError), tape.episode(1) as add:
             for _ in range(BATCH + 1):
@@ -63,21 +63,21 @@ def test_an_episode_taken_back_and_an_empty_one_leave_nothing(tmp_path, game):
 def test_a_file_is_continued_by_the_same_plan_only(tmp_path, game):
     path = tmp_path / "a.h5"
     for before in (0, 1):
-        with Tape(PLAN, game, path, None) as tape:
+        with open_tape(PLAN, game, path, None) as tape:
             assert tape.before == before
             play(tape, 2)
     other = RecordingPlan("freedoom/room", seed=5, size=(16, 16), behaviour="person", episode_steps=0)
-    with pytest.raises(UserError, match="was recorded with seed 0, not 5"):
-        Tape(other, game, path, None)
+    with pytest.raises(UserError, match="was recorded with seed 0, not 5"), open_tape(other, game, path, None):
+        pass
 
 
 def test_a_new_file_that_got_nothing_is_removed_and_an_old_one_is_not(tmp_path, game):
     path = tmp_path / "a.h5"
-    with Tape(PLAN, game, path, None):
+    with open_tape(PLAN, game, path, None):
         assert path.exists()
     assert not path.exists()
-    with Tape(PLAN, game, path, None) as tape:
+    with open_tape(PLAN, game, path, None) as tape:
         play(tape, 1)
-    with Tape(PLAN, game, path, None):
+    with open_tape(PLAN, game, path, None):
         pass
     assert path.exists()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -96,11 +98,16 @@ def test_rollouts_may_be_joined_by_one_step_predictions_of_the_context():
     torch.testing.assert_close(found.total, total)
 
 
-@pytest.mark.parametrize("among", ["batch", "place"])
-def test_contrast_by_hand(among):
-    """One step from every position and rollouts, each among all frames of the batch, or of two windows of a place."""
+@pytest.mark.parametrize(("among", "twins"), [("batch", False), ("place", False), ("batch", True)])
+def test_contrast_by_hand(among, twins):
+    """One step from every position and rollouts, each among all frames of the batch, or of two windows of a place.
+
+    Of twins, predictions of one window have to pick the frames of the other.
+    """
     model = disturbed(small_config(4, {"window": "grow", "positions": 6, "residual": True}))
     windows = batch(7, place=2)
+    if twins:  # the third window's partner shows other moments
+        windows = replace(windows, moments=windows.rows[[0, 0, 2, 3]])
     config = ObjectiveConfig(
         horizon=3,
         prediction=0.3,
@@ -115,11 +122,12 @@ def test_contrast_by_hand(among):
     rollout = naive_rollout(model, Context(z[:, :4], windows.actions[:, :3]), windows.actions[:, None, 3:])[:, 0]
 
     def cross_entropy(predicted, first):
-        keys, rows = z.flatten(0, 1).detach().double().numpy(), windows.rows.flatten().numpy()
+        shown = windows.moments if twins else windows.rows
+        keys, rows = z.flatten(0, 1).detach().double().numpy(), shown.flatten().numpy()
         losses = []
         for b in range(4):
             for k, prediction in enumerate(predicted[b].detach().double().numpy()):
-                own = b * 7 + first + k
+                own = (1 - b if twins and b < 2 else b) * 7 + first + k
                 logits = -((prediction - keys) ** 2).mean(1) / 0.4
                 others = np.abs(rows - rows[own]) > 1
                 if among == "place":

@@ -14,14 +14,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actswm.chunks import RAW_STEPS, load_library
 from actswm.errors import UserError
 from actswm.games import make_game
-from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.guard import EngineDied
 from actswm.games.tasks import find_task
 from actswm.masks import apply_mask
+from actswm.planning.agents import ChunkAgent, Decision, Method, baseline
 from actswm.planning.evaluation import Evaluation
-from actswm.planning.methods import ChunkAgent, Decision, Method, baseline, planning
+from actswm.planning.mpc import planning
 from actswm.planning.planner import Planner, PlanSettings
 from actswm.planning.references import Reference, goals_at, load_reference
 from actswm.planning.wilson import wilson_interval

@@ -8,14 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actswm.chunks import load_library
 from actswm.controls import KEYS14
 from actswm.errors import UserError
-from actswm.games.chunks import load_library
 from actswm.model.history import encode_frames, observed
-from actswm.planning.chunks import Choices, Controls
 from actswm.planning.costs import COSTS
 from actswm.planning.planner import Planner, PlanSettings, own_horizon
 from actswm.planning.precision import check_precision
+from actswm.planning.spaces import ChunkSpace, ControlSpace
 
 from ..model.naive import naive_rollout
 from ..model.small_models import disturbed, random_context, small_config
@@ -44,7 +44,7 @@ def test_the_best_of_all_plans_is_found():
     model = disturbed(small_config())
     context = random_context(model, 1, 4)
     secret = torch.tensor([[4, 7]])
-    space = Choices(FOLLOW)
+    space = ChunkSpace(FOLLOW)
     steps = torch.from_numpy(model.encoding.step_actions(space.raw(secret).reshape(1, 8, 14)))
     with torch.no_grad():
         goals = naive_rollout(model, context, steps[None])[0, 0]
@@ -116,7 +116,7 @@ def test_history_is_filled_up_with_the_first_frame_and_no_ops(count, encoding):
 @pytest.mark.parametrize("name", ["minecraft/build-pillar", "minecraft/mine-stone", "keys14/follow"])
 def test_controls_of_a_library_rebuild_its_chunks(name):
     library = load_library(name)
-    space = Controls(library)
+    space = ControlSpace(library)
     start = space.start(3)
     assert np.array_equal(space.raw(start.values[:, None])[:, 0], library.steps)
     assert space.names(start.values) == library.names

@@ -9,7 +9,7 @@ from actswm.controls import KEYS14, MINECRAFT
 from actswm.errors import UserError
 from actswm.formats.keymap import MINECRAFT_KEYS, SHOOTER_KEYS
 from actswm.play.bindings import browser_bindings, lane_codes
-from actswm.play.hands import PIXELS_A_TURN, TURNS_AHEAD, Hands, Report
+from actswm.play.hands import MOST_OWED, PIXELS_A_TURN, Hands, Report
 
 ALL = np.ones(KEYS14.size, bool)
 
@@ -59,8 +59,38 @@ def test_turns_follow_the_mouse_and_stop_with_it(motions):
         turned += {"Turn_R": 1, "Turn_L": -1}[names[0]] if names else 0
     assert abs(turned * PIXELS_A_TURN - way) <= PIXELS_A_TURN / 2 + 1e-6
     hands.report(report(dx=10_000.0))
-    still_turning = [pressed(hands) for _ in range(TURNS_AHEAD + 3)].count(("Turn_R",))
-    assert still_turning <= TURNS_AHEAD + 1
+    most = round(MOST_OWED / PIXELS_A_TURN) + 1
+    assert [pressed(hands) for _ in range(most + 5)].count(("Turn_R",)) <= most
+
+
+@given(st.lists(st.integers(-150, 150), min_size=1, max_size=8))
+def test_the_view_ends_where_the_mouse_points_however_the_game_turns(motions):
+    """Like Freedoom's: slowly while Turn is pressed for five steps, and four times as fast from then on."""
+    hands, yaw, held = Hands(SHOOTER_KEYS, ALL), 100.0, {"Turn_L": 0, "Turn_R": 0}
+    degrees = SHOOTER_KEYS.degrees_per_count
+
+    def step():
+        nonlocal yaw
+        names = pressed(hands)
+        for name, direction in (("Turn_L", 1), ("Turn_R", -1)):
+            held[name] = held[name] + 1 if name in names else 0
+            yaw += direction * (0 if not held[name] else 1.76 if held[name] <= 5 else 7.03)
+        hands.saw({"yaw": yaw % 360})
+
+    hands.begin({"yaw": yaw})
+    hands.report(report(dx=300.0))  # while it turns, it is seen how
+    for _ in range(30):
+        step()
+    wanted = yaw
+    for dx in motions:
+        hands.report(report(dx=dx))
+        wanted -= dx * degrees
+        for _ in range(30):
+            step()
+        assert abs(yaw - wanted) < 1.76
+    before = yaw
+    step()
+    assert yaw == before, "and stands still there"
 
 
 def test_a_continuous_camera_moves_by_degrees():

@@ -20,7 +20,7 @@ STEPS = (1, 3)
 
 def imagined_at(board, step, episode=1):
     deadline = time.monotonic() + 60
-    while (seen := board.view.imagined) is None or (seen.episode, seen.step) != (episode, step):
+    while (seen := board.view.imagined.get(0)) is None or (seen.episode, seen.step) != (episode, step):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return seen
@@ -83,3 +83,36 @@ def test_a_model_that_cannot_keep_up_skips_and_ends_with_the_newest():
     imagined_at(board, 0, episode=2)
     imagination.close()
     assert board.view.number < 100, "not every one of the 100 model steps was imagined"
+
+
+def test_a_dream_goes_on_from_the_real_past_by_itself():
+    """As one long rollout under the same actions, once the imagination has caught up with all that was shown."""
+    model = disturbed(small_config(context=4))
+    rng = np.random.default_rng(1)
+    frames = rng.integers(0, 256, (17, 16, 16, 3), np.uint8)
+    actions, done = ((rng.random((count, 14)) < 0.3).astype(np.float32) for count in (16, 24))
+    latents = []
+
+    def draw(asked):
+        time.sleep(0.02)  # the imagination is behind when the dream is asked for
+        latents.append(asked.clone())
+        return np.zeros((len(asked), 16, 16, 3), np.uint8)
+
+    imagination = Imagination(model, draw, STEPS, Board())
+    nothing = np.zeros((4, 14), np.float32)
+    imagination.begin(1, frames[0], nothing)
+    for step, (action, frame) in enumerate(zip(actions, frames[1:]), 1):
+        imagination.see(1, step, action, frame, nothing)
+    dream = imagination.dream()
+    latents.clear()
+    assert dream.frame.shape == (16, 16, 3)
+    for raw in done.reshape(6, 4, 14):
+        dream.step(raw)
+        assert dream.frame.shape == (16, 16, 3)
+    imagination.close()
+    seen = encode_frames(model, frames[::4][-4:])
+    torch.testing.assert_close(latents[0][0], seen[-1], atol=1e-5, rtol=1e-5)
+    context = Context(seen[None], torch.from_numpy(model.encoding.step_actions(actions[-12:]))[None])
+    with torch.no_grad():
+        expected = naive_rollout(model, context, torch.from_numpy(model.encoding.step_actions(done))[None, None])
+    torch.testing.assert_close(torch.cat(latents[1:]), expected[0, 0], atol=1e-4, rtol=1e-4)

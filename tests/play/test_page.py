@@ -21,14 +21,13 @@ DRAWN = """[...document.querySelectorAll('#real, #futures canvas')].map(canvas =
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory, room_file, checkpoint):
+def played(tmp_path_factory, drawing):
     """A session with everything, and a browser that has opened its page."""
     require_browser()
     folder = tmp_path_factory.mktemp("page")
     saved = folder / "played.h5"
-    imagining = ("--model", checkpoint, "--data", room_file, "--gallery", "100")
     with (
-        playing(folder, "freedoom/room", *imagining, "--save", saved) as session,
+        playing(folder, "freedoom/room", "--model", drawing, "--record", saved) as session,
         Browser(timeout=120) as browser,
     ):
         browser.open(session.url)
@@ -56,6 +55,15 @@ def test_keys_of_the_browser_move_the_game_and_are_saved(played):
     assert browser.evaluate("document.getElementById('recording').classList.contains('on')")
     assert "recording to played.h5" in browser.evaluate(TEXT.format("recording-text"))
     browser.wait_for(f"/ in \\d+ ms/.test({TEXT.format('imagined-note')})")
+
+    browser.press("Tab")
+    browser.wait_for("!document.getElementById('dreams').hidden")
+    assert "not recording what is imagined" in browser.evaluate(TEXT.format("recording-text"))
+    browser.wait_for(f"/Imagined: (0.[3-9]|[1-9]).* s since reality/.test({TEXT.format('news')})")
+    assert browser.evaluate("[...document.querySelectorAll('#dreams canvas')].every(canvas => canvas.width === 16)")
+    browser.press("Tab")
+    browser.wait_for("document.getElementById('dreams').hidden")
+    assert browser.evaluate("document.getElementById('real').width") == 640
 
     browser.click("#save")
     browser.wait_for(f"/Saved \\d+ frames/.test({TEXT.format('news')})")

@@ -9,6 +9,7 @@ import pytest
 
 from actswm.controls import KEYS14
 from actswm.data import DatasetFile, validate
+from actswm.formats.keymap import SHOOTER_KEYS
 from actswm.games import make_game
 
 from ..games.leftovers import eventually, processes_of
@@ -34,18 +35,20 @@ def rendered_again(file: DatasetFile, episode: int) -> np.ndarray:
 def test_what_is_played_is_what_is_saved(tmp_path, room_file, checkpoint):
     saved = tmp_path / "played.h5"
     imagining = ("--model", checkpoint, "--data", room_file, "--gallery", "100", "--steps", "1,3")
-    keeping = ("--save", saved, "--owamcap", tmp_path / "owamcap")
+    keeping = ("--record", saved, "--owamcap", tmp_path / "owamcap")
     with playing(tmp_path, "freedoom/room", *imagining, *keeping) as session:
         with session.watching() as stream:
             about = stream.wait("about")
-            assert about["steps"] == [1, 3] and about["model"] == "made" and about["game"] == "freedoom/room"
+            assert about["steps"] == [1, 3] and about["models"] == ["made"] and about["game"] == "freedoom/room"
             assert [lane["name"] for lane in about["lanes"] if lane["effective"]] == [
                 *"WASD", "Turn_L", "Turn_R",
             ]  # fmt: skip
             first = stream.wait("moment")
             assert first["step"] == 0 and not first["running"], "the world waits for the player"
             picture = np.frombuffer(base64.b64decode(first["jpeg"]), np.uint8)
-            assert cv2.imdecode(picture, cv2.IMREAD_COLOR).shape == (16, 16, 3)
+            assert cv2.imdecode(picture, cv2.IMREAD_COLOR).shape == (480, 640, 3), "large enough for people"
+            picture = np.frombuffer(base64.b64decode(first["seen"]), np.uint8)
+            assert cv2.imdecode(picture, cv2.IMREAD_COLOR).shape == (16, 16, 3), "the model's own"
 
             assert session.post("input", held=["W"]) == 204
             assert session.post("clock", running=True) == 204
@@ -57,6 +60,7 @@ def test_what_is_played_is_what_is_saved(tmp_path, room_file, checkpoint):
             assert session.post("episode", wish="save") == 204
             second = stream.wait("moment", lambda moment: moment["episode"] == 2)
             assert second["kept"]["episodes"] == 1 and second["kept"]["frames"] >= 12
+            assert [second["presses"][KEYS14.index(name)] for name in ("W", "D", "Turn_L")] == [1, 1, 1]
 
             session.post("input", held=["S"])
             stream.wait("moment", lambda moment: moment["action"][KEYS14.index("S")] == 1)
@@ -91,11 +95,66 @@ def test_what_is_played_is_what_is_saved(tmp_path, room_file, checkpoint):
     assert names == [f"episode-0000{number}.{kind}" for number in (0, 1) for kind in ("mcap", "mkv")]
 
 
+def test_inside_the_models_reality_waits_and_nothing_is_kept(tmp_path, room_file, checkpoint, drawing):
+    """Two models side by side: one is drawn by its decoder, the other shown by recorded frames."""
+    saved = tmp_path / "played.h5"
+    models = ("--model", checkpoint, "--model", drawing, "--data", room_file, "--gallery", "50", "--steps", "1")
+    with playing(tmp_path, "freedoom/room", *models, "--record", saved) as session, session.watching() as stream:
+        about = stream.wait("about")
+        assert about["models"] == ["made", "drawing"] and about["drawn"] == [False, True]
+        session.post("clock", running=True)
+        for model in (0, 1):
+            stream.wait("imagined", lambda imagined, model=model: imagined["model"] == model)
+        session.post("input", held=["W"])
+        stream.wait("moment", lambda moment: moment["step"] >= 6)
+        assert session.post("world", imagined=True) == 204
+        inside = stream.wait("moment", lambda moment: len(moment["dreams"]) == 2)
+        assert inside["step"] % 4 == 0 and inside["dreamt"] == 0
+        session.post("input", held=["S"])
+        later = stream.wait("moment", lambda moment: moment["dreamt"] >= 3)
+        assert later["step"] == inside["step"] and later["action"][KEYS14.index("S")] == 1
+        assert all(one != other for one, other in zip(inside["dreams"], later["dreams"]))
+        session.post("input", held=["A"])
+        stream.wait("moment", lambda moment: moment["action"][KEYS14.index("A")] == 1)
+        assert session.post("world", imagined=False) == 204
+        back = stream.wait("moment", lambda moment: not moment["dreams"])
+        assert back["step"] == inside["step"]
+        stream.wait("moment", lambda moment: moment["step"] > inside["step"] + 4)
+        session.post("world", imagined=True)
+        stream.wait("moment", lambda moment: moment["dreams"])
+        session.post("episode", wish="save")
+        stream.wait("moment", lambda moment: moment["episode"] == 2 and not moment["dreams"])
+        session.interrupt()
+    with DatasetFile(saved) as file:
+        first = slice(0, int(file.ep_len[0]))
+        assert not file.action[:, KEYS14.index("S")].any()
+        np.testing.assert_array_equal(rendered_again(file, 0), file.pixels[first])
+
+
+def test_the_view_turns_as_far_as_the_mouse_says(tmp_path):
+    saved = tmp_path / "played.h5"
+    with (
+        playing(tmp_path, "freedoom/room", "--size", "16", "--view", "0", "--record", saved) as session,
+        session.watching() as stream,
+    ):
+        session.post("clock", running=True)
+        stream.wait("moment", lambda moment: moment["step"] >= 2)
+        for dx in (200, -80):
+            last = stream.seen["moment"][-1]["step"]
+            session.post("input", held=[], dx=dx)
+            stream.wait("moment", lambda moment, last=last: moment["step"] >= last + 30)
+        session.interrupt()
+    with DatasetFile(saved) as file:
+        yaw = np.unwrap(file.column("pose")[:, 3], period=360)
+    assert yaw[0] - yaw[-1] == pytest.approx(120 * SHOOTER_KEYS.degrees_per_count, abs=1.8)
+    assert yaw[0] - yaw.min() == pytest.approx(200 * SHOOTER_KEYS.degrees_per_count, abs=1.8)
+
+
 def test_the_same_file_is_continued_and_an_unused_one_is_not_left(tmp_path):
     saved = tmp_path / "played.h5"
     for count in (1, 2):
         with (
-            playing(tmp_path, "freedoom/room", "--size", "16", "--save", saved) as session,
+            playing(tmp_path, "freedoom/room", "--size", "16", "--record", saved) as session,
             session.watching() as stream,
         ):
             session.post("clock", running=True)
@@ -107,7 +166,7 @@ def test_the_same_file_is_continued_and_an_unused_one_is_not_left(tmp_path):
         seeds = file.column("seed")[file.ep_offset]
         assert seeds[0] != seeds[1], "another start"
     unused = tmp_path / "unused.h5"
-    with playing(tmp_path, "freedoom/room", "--size", "16", "--save", unused) as session:
+    with playing(tmp_path, "freedoom/room", "--size", "16", "--record", unused) as session:
         session.interrupt()
         assert session.process.returncode == 0 and not unused.exists()
 
@@ -157,6 +216,8 @@ def test_a_foreign_page_is_refused(session):
         ("input", b" " * 5000, 413),
         ("clock", b'{"running": 1}', 404),
         ("clock", b"{}", 400),
+        ("world", b'{"imagined": true}', 400),
+        ("world", b'{"imagined": "yes"}', 404),
         ("episode", b'{"wish": "fly"}', 404),
         ("fly", b"{}", 404),
     ],

@@ -19,6 +19,7 @@ from actswm.errors import UserError
 from actswm.formats.owamcap import read_recording
 from actswm.formats.video import MS, VideoWriter
 from actswm.model import Context
+from actswm.processes import only_run
 from actswm.recovery.annotation import AnnotationJob, annotate, content_key
 from actswm.recovery.labelling import label_frames
 from actswm.recovery.owamcap_scoring import score_owamcap
@@ -163,6 +164,9 @@ def test_processes_give_what_one_gives(tmp_path, checkpoint):
     job = AnnotationJob(checkpoint, QUICK, threads=1)
     annotate(videos, tmp_path / "one.h5", job)
     annotate(videos, tmp_path / "two.h5", job, workers=2)
+    annotate(videos, tmp_path / "two.h5", job, workers=2)  # nothing left to do
+    with only_run(tmp_path / "two.h5.work"), pytest.raises(UserError, match="another run is at work"):
+        annotate(videos, tmp_path / "two.h5", job)
     with DatasetFile(tmp_path / "one.h5") as one, DatasetFile(tmp_path / "two.h5") as two:
         assert np.array_equal(one.column("video_key")[:], two.column("video_key")[:])
         assert np.array_equal(one.action[:], two.action[:])

@@ -1,9 +1,11 @@
 from fractions import Fraction
 
+import h5py
 import numpy as np
 import pytest
 
-from actswm.data import DatasetFile, sample_windows, validate
+from actswm.controls import KEYS14
+from actswm.data import DatasetFile, DatasetSpec, DatasetWriter, sample_windows, validate
 from actswm.errors import UserError
 from actswm.formats.video import MS, VideoWriter
 from actswm.recovery.annotation import annotate
@@ -16,6 +18,7 @@ from actswm.recovery.motion import MotionMeter
 from actswm.recovery.motion_idm import MotionIdmConfig
 from actswm.recovery.motion_labelling import label_motion
 from actswm.recovery.motion_training import train_motion_idm
+from actswm.recovery.relabelling import relabel
 from actswm.recovery.saved_idm import load_idm, load_motion_idm
 from actswm.recovery.windows import truth_of
 
@@ -120,6 +123,35 @@ def test_annotation_says_how_sure_it_is_and_refuses_noise(folder, tmp_path):
         assert file.frame_valid.all() and (file.column("off_domain") > 1).mean() > 0.9
     with pytest.raises(UserError, match="another idm"):
         annotate([foreign], out, IdmJob(folder, 0.9))
+
+
+def test_a_dataset_file_is_labelled_anew_row_for_row(folder, tmp_path):
+    made, rng = write_panning_file(tmp_path / "made.h5", episodes=3, length=120, seed=4), np.random.default_rng(2)
+    with h5py.File(made, "r+") as file:
+        file["frame_valid"][5:9] = 0
+    done = relabel(made, tmp_path / "new.h5", IdmJob(folder, force=True))
+    validate(tmp_path / "new.h5")
+    with DatasetFile(made) as old, DatasetFile(tmp_path / "new.h5") as new:
+        assert new.ep_len.tolist() == old.ep_len.tolist() and np.array_equal(new.pixels[:], old.pixels[:])
+        right = (new.action > 0.5) == (old.action > 0.5)
+        assert right.mean() > 0.95 and not right.all(), "they are labels, not the recorded keys"
+        sure = new.column("confidence") >= 0.7
+        assert np.array_equal(new.frame_valid, sure & (old.frame_valid > 0)) and new.frame_valid.sum() > 200
+        assert (done.episodes, done.frames, done.invalid) == (3, 360, 360 - new.frame_valid.sum())
+        assert "inverse dynamics" in new.action_origin and new.source == old.source
+    assert relabel(made, tmp_path / "new.h5", IdmJob(folder, force=True)) == done
+    noise = rng.integers(0, 256, (90, SIZE, SIZE, 3), dtype=np.uint8)
+    with DatasetWriter(tmp_path / "foreign.h5", DatasetSpec(KEYS14, SIZE, SIZE, fps=20.0, source="made")) as writer:
+        writer.append(noise, np.zeros((90, 14), np.float32))
+    with pytest.raises(UserError, match=r"foreign.h5, episode 0: .*--force"):
+        relabel(tmp_path / "foreign.h5", tmp_path / "refused.h5", IdmJob(folder))
+
+
+def test_weights_too_large_to_answer_are_told(folder):
+    model = load_motion_idm(folder)
+    model.enter.weight.data.fill_(3e38)
+    with pytest.raises(UserError, match="answers are no numbers"):
+        model.answers(np.ones((40, model.grid.size), np.float32))
 
 
 def test_few_frames_are_enough_to_ask_for(panning):

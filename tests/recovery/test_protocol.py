@@ -58,9 +58,9 @@ def test_a_window_does_not_depend_on_its_neighbours(setting):
     assert np.array_equal(alone.actions[0], everything.actions[0])
 
 
-def test_a_deaf_world_shows_no_gap_and_the_report_says_so(setting):
+def test_a_blind_world_shows_no_gap_and_the_report_says_so(setting):
     _, sample, truth, prior = setting
-    found = run_protocol(MadeWorld(deaf=True), sample, truth, prior, RecoveryOptions(QUICK))
+    found = run_protocol(MadeWorld(blind=True), sample, truth, prior, RecoveryOptions(QUICK))
     assert abs(found.gap.mean) < 1e-5 and found.gap.low <= 0 <= found.gap.high + 1e-5
     assert "nothing can be recovered" in (found.verdict or "")
 

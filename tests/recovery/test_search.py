@@ -102,8 +102,8 @@ def test_random_draws_come_from_the_pool_and_more_of_them_are_better():
     )
 
 
-def test_a_deaf_world_gains_nothing():
-    world = MadeWorld(deaf=True)
+def test_a_blind_world_gains_nothing():
+    world = MadeWorld(blind=True)
     context = world.context()
     search = StepwiseSearch(world, made_pool(), RecoverySettings(64, 8, 2), generator())
     found = recover(search, context, torch.randn(4, 14))

@@ -12,17 +12,17 @@ from actswm.recovery.prior import ActionPrior
 
 
 class MadeWorld:
-    """z_t+1 = z_t + M a_t with an invertible M; `deaf` leaves the action out. Frames are not looked at."""
+    """z_t+1 = z_t + M a_t with an invertible M; `blind` leaves the action out. Frames are not looked at."""
 
     dtype = torch.float32
     context_length = 3
     image_size = 32
 
-    def __init__(self, deaf: bool = False, kind: str = "sliding", seed: int = 0) -> None:
+    def __init__(self, blind: bool = False, kind: str = "sliding", seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         rotation, _ = np.linalg.qr(rng.normal(size=(KEYS14.size, KEYS14.size)))
         stretch = rng.uniform(0.7, 1.4, KEYS14.size)
-        self.effect = torch.from_numpy((rotation * stretch).T.astype(np.float32)) * (0 if deaf else 1)
+        self.effect = torch.from_numpy((rotation * stretch).T.astype(np.float32)) * (0 if blind else 1)
         self.encoding = ActionEncoding(KEYS14, kind)
 
     def encode(self, pixels: Tensor) -> Tensor:

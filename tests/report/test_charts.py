@@ -1,10 +1,12 @@
 import math
 import xml.etree.ElementTree as ElementTree
+from importlib import resources
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actswm.report.colours import PALETTE, places
 from actswm.report.line_chart import HEIGHT, LABEL_HEIGHT, WIDTH, Axes, Line, line_chart, ticks
 from actswm.report.roll_chart import presses, roll_chart
 
@@ -57,3 +59,12 @@ def test_the_roll_shows_hits_and_false_presses_of_used_controls():
     assert {"W", "A"} <= {text.text for text in tree.iter("text")} and "S" not in [
         t.text for t in tree.iter("text")
     ]
+
+
+def test_a_model_has_one_colour_and_models_beside_each_other_differ():
+    assert places(["mine", "freedoom-maze/contrast", "mine"]) == {"mine": 0, "freedoom-maze/contrast": 3}
+    assert places(["lewm-rollout", "contrast"])["contrast"] == 3
+    many = places([f"{room}/contrast" for room in range(len(PALETTE))])
+    assert sorted(many.values()) == list(range(len(PALETTE)))
+    sheet = resources.files("actswm.report").joinpath("templates", "page.css").read_text()
+    assert all(f"--c{number}: {colour};" in sheet for number, colour in enumerate(PALETTE))

@@ -3,12 +3,14 @@
 import copy
 import json
 import random
+from io import BytesIO
 
 import pytest
+from PIL import Image, PngImagePlugin
 
 from actswm.errors import UserError
 from actswm.report.page import build_page, write_page
-from actswm.report.picture_note import _HEADER_END, SIGNATURE, read_note
+from actswm.report.picture_note import KEYWORD, read_note
 from actswm.report.sources import gather
 
 from .made_results import drift, fidelity, plan, recover, write, write_film
@@ -126,7 +128,9 @@ def test_no_film_from_outside_the_results_folder(tmp_path, way):
 def test_a_pictures_note_may_be_anything(value):
     note = {"kind": "sheet", "caption": "c", "alt": "a", "command": "x", "commit": "", "seed": 1}
     for name in note:
-        body = b"iTXtactswm\0\0\0\0\0" + json.dumps({**note, name: value}).encode()
-        found = read_note(SIGNATURE + bytes(_HEADER_END - 8 - 4 - 4 - 17) + (len(body) - 4).to_bytes(4) + body)
+        chunks, picture = PngImagePlugin.PngInfo(), BytesIO()
+        chunks.add_itxt(KEYWORD, json.dumps({**note, name: value}))
+        Image.new("RGB", (2, 2)).save(picture, "PNG", pnginfo=chunks)
+        found = read_note(picture.getvalue())
         plain = [] if found is None else [found.kind, found.caption, found.alt, *vars(found.origin).values()]
         assert all(isinstance(each, (str, int, type(None))) for each in plain)

@@ -39,15 +39,15 @@ def render(tmp_path, *paths, **options):
 
 
 def test_only_what_there_is(tmp_path):
-    html = render(tmp_path, made.write(tmp_path / "d.json", made.drift({"deaf": 0.0, "obeys": 0.6})))
+    html = render(tmp_path, made.write(tmp_path / "d.json", made.drift({"blind": 0.0, "sensitive": 0.6})))
     outline = Outline(html)
     assert outline.headings == [
-        "Does the world model listen?",
+        "Is the world model action-sensitive?",
         "At a glance",
         "Other actions, other futures?",
         "How everything was made",
     ]
-    assert "deaf ignores its actions" in html and "obeys listens" in html
+    assert "blind ignores its actions" in html and "sensitive is action-sensitive" in html
     assert not outline.of("video") and not outline.of("img")
     assert "made by command 1" in html and "seed 7" in html and "0123456789ab" in html
     command = re.search(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL).group(1)
@@ -59,13 +59,13 @@ def test_a_model_that_has_diverged(tmp_path):
     nothing = {name: made.estimate(None) for name in tree["models"][0]["steps"][0] if name != "step"}
     tree["models"].append({"name": "gone", "steps": [{"step": 1, **nothing}] * 3})
     html = render(tmp_path, made.write(tmp_path / "d.json", tree))
-    assert "gone cannot be judged" in html and "a listens" in html and "nan" not in html.split("<main")[1]
+    assert "gone cannot be judged" in html and "a is action-sensitive" in html and "nan" not in html.split("<main")[1]
 
 
 @pytest.mark.parametrize(
     ("first", "last", "verdict"),
     [
-        (0.51, 0.7, "listens"),
+        (0.51, 0.7, "is action-sensitive"),
         (0.2, 0.7, "reacts to its actions, but wrongly"),
         (0.5, 0.51, "reacts to its actions, but not as the game does"),
     ],
@@ -76,7 +76,7 @@ def test_a_gap_that_comes_from_being_wrong_is_not_listening(tmp_path, first, las
     html = render(tmp_path, drift, truth)
     assert f"a {verdict}<" in re.sub(r"\s*<", "<", html)
     maze = made.write(tmp_path / "maze.json", made.drift({"a": 0.6}, data="maze.h5"))
-    assert "a listens" in render(tmp_path, maze, truth), "futures of another world say nothing"
+    assert "a is action-sensitive" in render(tmp_path, maze, truth), "futures of another world say nothing"
 
 
 def everything(tmp_path):

@@ -3,7 +3,7 @@ import numpy as np
 
 from actswm.intervals import Estimate
 from actswm.report.drift_plot import plot_drift
-from actswm.report.sheet_picture import FutureRows, draw_sheet
+from actswm.report.sheet_picture import Expectation, draw_sheet
 from actswm.report.success_plot import plot_successes
 from actswm.results import Drift, DriftModel, DriftStep, read_result
 from actswm.results.drift import COLUMNS
@@ -23,7 +23,7 @@ def test_drift_plot_shows_every_model(tmp_path):
     plot_drift(drift(a=0.9), tmp_path / "one.png")
     plot_drift(drift(a=0.9, b=0.5, c=0.2), tmp_path / "three.png")
     one, three = (cv2.imread(str(tmp_path / name)) for name in ("one.png", "three.png"))
-    blue, vermilion = (178, 114, 0), (0, 94, 213)  # BGR of the first two colours
+    blue, vermilion = (178, 114, 0), (0, 82, 200)  # BGR of the first two colours
     assert (one == blue).all(-1).any() and not (one == vermilion).all(-1).any()
     assert (three == blue).all(-1).any() and (three == vermilion).all(-1).any()
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["one.png", "three.png"]
@@ -31,17 +31,21 @@ def test_drift_plot_shows_every_model(tmp_path):
 
 def test_sheet_shows_true_and_predicted_frames(tmp_path):
     red, green = (np.full((3, 8, 8, 3), colour, np.uint8) for colour in ((200, 10, 10), (10, 200, 10)))
-    rows = [FutureRows("recorded", red, green), FutureRows("zero", red, red), FutureRows("random", red, red)]
-    draw_sheet(np.full((2, 8, 8, 3), 90, np.uint8), (1, 2, 4), rows, "a title", tmp_path / "s.png")
+    blue = np.full((3, 8, 8, 3), (10, 10, 200), np.uint8)
+    futures, context = ["recorded", "zero"], np.full((2, 8, 8, 3), 90, np.uint8)
+    drawn = np.stack([blue, blue])
+    models = [Expectation("one", np.stack([green, red])), Expectation("other", np.stack([red, red]), drawn)]
+    draw_sheet(context, (1, 2, 4), futures, np.stack([red, red]), models, "a title", tmp_path / "s.png")
     picture = cv2.imread(str(tmp_path / "s.png"))
-    reds, greens = ((picture == colour).all(-1).sum() for colour in ((10, 10, 200), (10, 200, 10)))
-    assert greens > 1000 and reds > 4 * greens
+    colours = ((10, 10, 200), (10, 200, 10), (200, 10, 10))
+    reds, greens, blues = ((picture == colour).all(-1).sum() for colour in colours)
+    assert greens > 1000 and 4 < reds / greens < 6 and 1.5 < blues / greens < 2.5
 
 
 def test_successes_have_one_colour_a_method(tmp_path):
     plan = read_result(made.write(tmp_path / "plan.json", made.plan(a=4, random=1)))
     other = read_result(made.write(tmp_path / "other.json", made.plan(random=1)))
-    blue, vermilion = (178, 114, 0), (0, 94, 213)
+    blue, vermilion = (178, 114, 0), (0, 82, 200)
     for name, plans in (("two", [plan, plan]), ("mixed", [plan, other])):
         plot_successes(plans, tmp_path / f"{name}.png")
     two, mixed = (cv2.imread(str(tmp_path / f"{name}.png")) for name in ("two", "mixed"))

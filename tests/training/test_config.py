@@ -38,6 +38,7 @@ def test_every_preset_loads_and_survives_yaml(preset):
         ("tiny/actswm", ["training.steps=many"], "bad setting"),
         ("tiny/actswm", ["training.steps"], "not of the form"),
         ("tiny/actswm", ["model.encoder=resnet"], "use vit or conv"),
+        ("tiny/actswm", ["model.conv.channels=[4,8]"], "must be multiples of 8"),
         ("tiny/actswm", ["objective.reduction=max"], "use mean or sum"),
         ("tiny/actswm", ["training={steps:"], "cannot be read"),
         ("tiny/actswm", ['training.steps="'], "cannot be read"),

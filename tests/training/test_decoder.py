@@ -39,6 +39,11 @@ def test_it_learns_and_the_model_does_not(run, square_file, tmp_path):
         model.projector.contract.weight[0, 0] += 1
     with pytest.raises(UserError, match="other weights"):
         load_decoder(model, tmp_path)
+    with torch.no_grad():
+        decoder.lift.weight[0, 0] = torch.nan
+    save_decoder(decoder, model, tmp_path, {})
+    with pytest.raises(UserError, match=r"1 of \d+ values of lift\.weight are not finite"):
+        load_decoder(model, tmp_path)
     (tmp_path / DECODER_FILE).write_bytes(b"nothing")
     with pytest.raises(UserError, match="not a decoder"):
         load_decoder(model, tmp_path)

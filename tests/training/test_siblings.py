@@ -45,7 +45,7 @@ def windows_of(path, *overrides):
 
 def test_half_of_the_places_are_whole_forks(family_file):
     _, data = windows_of(family_file)
-    pixels, _, rows = next(iter(data.train_dataloader()))
+    pixels, _, rows, _ = next(iter(data.train_dataloader()))
     assert pixels.shape[:2] == rows.shape == (12, 7)
     for fork in rows.split(3)[2:]:
         assert (fork[:, :4] == fork[0, :4]).all(), "the context is shared"

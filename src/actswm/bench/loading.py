@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from torch.utils.data import DataLoader
 
 from ..controls import KEYS14, ActionEncoding
 from ..data import DatasetSpec, DatasetWriter, WindowShape, open_checked, starts_in
+from ..data.agreement import spec_of
 from ..data.loader import StepSampler, WindowDataset, window_loader
+from ..data.merging import copy_episode
 from ..errors import UserError
 from ..integrations.stable_worldmodel import peer
 
@@ -91,3 +94,48 @@ def _cpu_seconds(loader: Iterable[Any], batches: int) -> float:
     for _ in islice(loader, batches):
         pass
     return time.process_time() - began
+
+
+@dataclass(frozen=True)
+class PackedBench:
+    """Frames of a recording packed by blosc-zstd, over the same raw. Processor time, that of loader workers, too."""
+
+    frames: int
+    size_over_raw: float
+    throughput_over_raw: float
+
+
+def bench_packed(recording: Path, batches: int, rounds: int, workers: int = 2, most: int = 8000) -> PackedBench:
+    """Random windows as above from the first episodes of a recording, about `most` frames, by loader workers."""
+    with tempfile.TemporaryDirectory() as folder, open_checked(recording) as file:
+        loaders, sizes = {}, {}
+        for name, compression in (("raw", None), ("packed", "blosc-zstd")):
+            path = Path(folder) / f"{name}.h5"
+            spec = replace(spec_of(file), compression=compression)
+            columns = {column: file.column(column) for column in spec.columns}
+            with DatasetWriter(path, spec) as writer:
+                for episode in range(file.num_episodes):
+                    if writer.num_frames < most:
+                        copy_episode(file, episode, writer, columns)
+                frames = writer.num_frames
+            sizes[name] = path.stat().st_size
+            with open_checked(path) as copied:
+                starts = starts_in(copied, WindowShape(STEPS, FRAMESKIP), np.arange(copied.num_episodes))
+            dataset = WindowDataset(path, ActionEncoding(file.vocabulary, "block", FRAMESKIP), STEPS, starts)
+            loaders[name] = lambda seed, windows=dataset: window_loader(
+                windows, StepSampler(len(windows), BATCH, batches, seed), workers
+            )
+        best = dict.fromkeys(loaders, float("inf"))
+        for turn in range(rounds):
+            for name, loader in loaders.items():
+                best[name] = min(best[name], _seconds_with_workers(loader(turn)))
+    return PackedBench(frames, sizes["packed"] / sizes["raw"], best["raw"] / best["packed"])
+
+
+def _seconds_with_workers(loader: DataLoader) -> float:
+    """The system counts what a process spent to its parent when it has ended."""
+    began = sum(os.times()[:4])
+    for _ in loader:
+        pass
+    del loader, _
+    return sum(os.times()[:4]) - began

@@ -1,7 +1,9 @@
-"""One CEM iteration at the paper's size: our engine, a plain rollout and stable-worldmodel's LeWM, in turn.
+"""One CEM iteration at the paper's size: our planner, a plain rollout and stable-worldmodel's LeWM, in turn.
 
-All three have the same weights and score the same candidates: 32 context frames and a goal frame encoded, 512 action
-sequences of 12 steps rolled out, the cheapest eighth kept.
+All three have the same weights and score the same candidates: 32 context frames and a goal frame encoded, 512 sequences
+of 12 chunks rolled out, the cheapest eighth kept. The chunks are drawn alike from a library, as in the first iteration
+of a search, which has the fewest beginnings in common. A model of the same size with a window that grows is measured
+in the same turns: it is another model, whose costs are its own.
 """
 
 from __future__ import annotations
@@ -18,16 +20,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..chunks import load_library
 from ..errors import UserError
 from ..integrations.stable_worldmodel import lewm_to_world_model, peer
 from ..model import Context, ModelConfig, WorldModel
 from ..model.predictor import PredictorConfig
 from ..planning.costs import final
-from ..planning.planner import SPARE
+from ..planning.planner import SPARE, Planner, PlanSettings
+from .operations import gemm_rate, needed_operations
 from .plain import plain_encode, plain_rollout
 from .small_plan import SmallPlan, bench_small_plan
 
 CONTEXT, HORIZON, CANDIDATES, BATCH = 32, 12, 512, 128
+LIBRARY = "keys14/follow"
 ELITE_FRACTION = 0.125
 SCALING = {
     "candidates": (64, 128, 256, 512, 1024),
@@ -53,6 +58,11 @@ class PlanBench:
     candidates: int
     speedup_vs_naive: float
     speedup_vs_peer: float | None
+    speedup_vs_peer_grow: float | None
+    of_gemm_peak: float
+    """Share of the rate of one large product that the operations which an iteration needs were done at."""
+    of_gemm_peak_grow: float
+    gpu: str
     speedup_vs_peer_bf16: float | None
     bf16_over_fp32: float
     max_relative_cost_diff: float
@@ -66,12 +76,12 @@ class PlanBench:
 
 @dataclass(frozen=True)
 class Problem:
-    """What an iteration is given: frames (1, H, h, w, 3), a goal frame, H - 1 actions, candidates (1, S, K, A')."""
+    """What an iteration is given: frames (1, H, h, w, 3), a goal frame, H - 1 actions, plans (S, K) of chunks."""
 
     pixels: Tensor
     goal: Tensor
     history: Tensor
-    candidates: Tensor
+    plans: Tensor
 
 
 def bench_plan(
@@ -81,12 +91,19 @@ def bench_plan(
     reasons: dict[str, str] = {}
     theirs, model = _models(reasons)
     problem = _problem(model, CONTEXT, HORIZON, candidates)
+    torch.manual_seed(0)
+    grown = replace(model.config.predictor, window="grow", positions=CONTEXT + HORIZON)
+    grow = WorldModel(replace(model.config, predictor=grown)).eval()
+    _disturb(grow.parameters())
+    peak = gemm_rate()
     runs: dict[str, Callable[[], Tensor]] = {
         "engine": lambda: engine_costs(model, problem),
+        "grow": lambda: engine_costs(grow, problem),
         "naive": lambda: naive_costs(model, problem),
     }
     if theirs is not None:
-        runs["peer"] = lambda: peer_costs(theirs, problem)
+        candidates_of = _step_actions(model, problem)
+        runs["peer"] = lambda: peer_costs(theirs, problem, candidates_of)
     seconds, costs = _alternate(runs, repeats, progress)
     half = copy.deepcopy(model).to(torch.bfloat16)
     bf16, _ = _alternate({"engine_bf16": lambda: screened_costs(half, model, problem)}, repeats, progress)
@@ -94,6 +111,7 @@ def bench_plan(
     exact = costs["peer" if theirs is not None else "naive"]
     difference = float(((costs["engine"] - exact) / exact).abs().max())
     peer_speedup = seconds["peer"] / seconds["engine"] if theirs is not None else None
+    grow_speedup = seconds["peer"] / seconds["grow"] if theirs is not None else None
     bf16_speedup = seconds["peer"] / seconds["engine_bf16"] if theirs is not None else None
     if bf16_speedup is not None and not _has_bf16_units() and seconds["engine_bf16"] > seconds["engine"]:
         reasons["speedup_vs_peer_bf16"] = (
@@ -105,6 +123,10 @@ def bench_plan(
         candidates=candidates,
         speedup_vs_naive=seconds["naive"] / seconds["engine"],
         speedup_vs_peer=peer_speedup,
+        speedup_vs_peer_grow=grow_speedup,
+        of_gemm_peak=needed_operations(model, problem) / seconds["engine"] / peak,
+        of_gemm_peak_grow=needed_operations(grow, problem) / seconds["grow"] / peak,
+        gpu="not run: benchmarks measure processor time",
         speedup_vs_peer_bf16=bf16_speedup,
         bf16_over_fp32=seconds["engine"] / seconds["engine_bf16"],
         max_relative_cost_diff=difference,
@@ -119,28 +141,35 @@ def bench_plan(
 def engine_costs(model: WorldModel, problem: Problem) -> Tensor:
     context = Context(model.encode(problem.pixels), problem.history)
     goal = model.encode(problem.goal)[0].float()
-    past = model.prepare(context)
-    parts = problem.candidates.split(BATCH, 1)
-    return torch.cat([final(model.rollout(context, part, past)[0].float(), goal) for part in parts])
+    return _planner(model).cost_in(model, context, goal)(problem.plans)
 
 
 def screened_costs(rough: WorldModel, exact: WorldModel, problem: Problem) -> Tensor:
     """As the planner does it in bf16: possible elites are judged once more in fp32."""
-    keep = round(SPARE * ELITE_FRACTION * problem.candidates.shape[1])
+    keep = round(SPARE * ELITE_FRACTION * len(problem.plans))
     close = engine_costs(rough, problem).topk(keep, largest=False).indices
-    return engine_costs(exact, replace(problem, candidates=problem.candidates[:, close]))
+    return engine_costs(exact, replace(problem, plans=problem.plans[close]))
+
+
+def _planner(model: WorldModel) -> Planner:
+    return Planner(model, load_library(LIBRARY), PlanSettings(cost="final", batch=BATCH))
+
+
+def _step_actions(model: WorldModel, problem: Problem) -> Tensor:
+    """The candidates as models take them: (1, S, K, A')."""
+    return _planner(model).step_actions(problem.plans)[None]
 
 
 @torch.inference_mode()
 def naive_costs(model: WorldModel, problem: Problem) -> Tensor:
     context = Context(plain_encode(model, problem.pixels), problem.history)
-    futures = plain_rollout(model, context, problem.candidates)[0]
+    futures = plain_rollout(model, context, _step_actions(model, problem))[0]
     return final(futures, plain_encode(model, problem.goal)[0])
 
 
 @torch.inference_mode()
-def peer_costs(theirs: Any, problem: Problem) -> Tensor:
-    samples = problem.candidates.shape[1]
+def peer_costs(theirs: Any, problem: Problem, candidates: Tensor) -> Tensor:
+    samples = candidates.shape[1]
     history = problem.history.unsqueeze(1).expand(-1, samples, -1, -1)
     info = {
         "pixels": _as_peer_sees(problem.pixels),
@@ -148,7 +177,7 @@ def peer_costs(theirs: Any, problem: Problem) -> Tensor:
         "action": problem.history,
     }
     info = {name: part.unsqueeze(1).expand(1, samples, *part.shape[1:]) for name, part in info.items()}
-    return theirs.get_cost(info, torch.cat([history, problem.candidates], 2))[0]
+    return theirs.get_cost(info, torch.cat([history, candidates], 2))[0]
 
 
 def _alternate(
@@ -175,7 +204,7 @@ def _growth(size: str, values: Sequence[int], progress: Progress) -> Growth:
         torch.manual_seed(0)
         model = WorldModel(ModelConfig(predictor=PredictorConfig(context=sizes["context"]))).eval()
         problem = _problem(model, sizes["context"], sizes["horizon"], sizes["candidates"])
-        engine_costs(model, replace(problem, candidates=problem.candidates[:, :8]))  # warm up
+        engine_costs(model, replace(problem, plans=problem.plans[:8]))  # warm up
         spent, _ = _alternate({f"{size} {value}": partial(engine_costs, model, problem)}, 1, progress)
         seconds += spent.values()
     return Growth(tuple(values), tuple(seconds), _exponent(values, seconds))
@@ -193,7 +222,8 @@ def _problem(model: WorldModel, context: int, horizon: int, candidates: int) -> 
     size, actions = model.config.image_size, model.encoding.step_dim
     frames = torch.randint(0, 255, (1, context + 1, size, size, 3), dtype=torch.uint8)
     history = torch.randn(1, context - 1, actions)
-    return Problem(frames[:, :-1], frames[:, -1:], history, torch.randn(1, candidates, horizon, actions))
+    plans = torch.randint(len(load_library(LIBRARY).names), (candidates, horizon))
+    return Problem(frames[:, :-1], frames[:, -1:], history, plans)
 
 
 def _models(reasons: dict[str, str]) -> tuple[Any, WorldModel]:
@@ -202,7 +232,8 @@ def _models(reasons: dict[str, str]) -> tuple[Any, WorldModel]:
     try:
         theirs = _make_lewm()
     except (UserError, ImportError) as error:
-        reasons["speedup_vs_peer"] = reasons["speedup_vs_peer_bf16"] = str(error)
+        for figure in ("", "_grow", "_bf16"):
+            reasons[f"speedup_vs_peer{figure}"] = str(error)
         model = WorldModel(ModelConfig())
         _disturb(model.parameters())
         return None, model.eval()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..games.chunks import load_library
+from ..chunks import load_library
 from ..model import Context, WorldModel
 from ..planning.cem import Cost, search
 from ..planning.costs import COSTS

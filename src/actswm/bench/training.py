@@ -15,6 +15,7 @@ from ..model import Context, WorldModel
 from ..objective import Batch, Objective
 from ..training import Config, load_config
 from .plain import plain_losses, plain_rollout
+from .small_step import SmallStep, bench_small_steps
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class TrainBench:
     naive_step_cpu_seconds: float
     peak_rss_gib: float | None
     peak_rss_batch: int
+    small: dict[str, SmallStep]
+    """Presets that train on a CPU: a whole step against what it was."""
 
 
 def bench_train(batch: int = 4, repeats: int = 3, memory_batch: int = 32) -> TrainBench:
@@ -84,6 +87,7 @@ def bench_train(batch: int = 4, repeats: int = 3, memory_batch: int = 32) -> Tra
         naive_step_cpu_seconds=steps.plain_seconds,
         peak_rss_gib=measure_memory(memory_batch) if memory_batch else None,
         peak_rss_batch=memory_batch,
+        small=bench_small_steps(2 * repeats),
     )
 
 

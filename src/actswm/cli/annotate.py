@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from ..dataset_paths import ENDING, absolute
 from .arguments import DEVICE, EXECUTOR, Executor, file_to_write
 from .printing import say
 from .recover import CANDIDATES, CLIP, ELITES, ITERATIONS, METHOD, WINDOW, Search
+
+if TYPE_CHECKING:
+    from ..recovery.idm_annotation import IdmJob
 
 _MUCH = 0.1
 """Share of invalid frames that is worth a warning."""
@@ -19,7 +23,7 @@ def annotate(
     inputs: list[Path] = typer.Argument(
         metavar="[MODEL] VIDEOS...",
         help="A run, a saved model's folder or shipped weights by name (not with --idm); then video files of any kind "
-        "that PyAV opens, or the folder of a harvest.",
+        "that PyAV opens, or the folder of a harvest. With --idm also one dataset file: its frames, labelled anew.",
     ),
     out: Path = typer.Option(
         ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
@@ -75,6 +79,10 @@ def annotate(
     threads = 1 if workers > 1 or executor == "ray" else None
     mcap = owamcap.resolve() if owamcap else None
     job: AnnotationJob | IdmJob
+    if idm and any(path.suffix == ENDING for path in inputs):
+        if len(inputs) > 1 or fps or owamcap or workers > 1:
+            raise UserError(f"{inputs[0]}: a dataset file is labelled alone, by one process, as it is; give only --out")
+        return _relabel(inputs[0], out, IdmJob(idm.resolve(), min_confidence, force))
     if idm:
         videos, job = inputs, IdmJob(idm.resolve(), min_confidence, force, mcap, threads)
     else:
@@ -89,7 +97,7 @@ def annotate(
             seed=seed,
         )
         job = AnnotationJob(
-            locate(inputs[0]).resolve(), options, actions.resolve() if actions else None, mcap, threads, device
+            locate(inputs[0]).resolve(), options, absolute(actions) if actions else None, mcap, threads, device
         )
     provenance: dict[Path, dict[str, Any]] = {}
     for folder in [path for path in videos if path.is_dir()]:
@@ -128,6 +136,22 @@ def annotate(
         say(f"failed: {failure.message}", err=True)
     if report.failures:
         raise typer.Exit(1)
+
+
+def _relabel(data: Path, out: Path, job: IdmJob) -> None:
+    from ..data import open_checked
+    from ..recovery.relabelling import relabel
+    from .bars import bars
+    from .trained_on import warn_of_other_rate
+
+    with open_checked(data) as file:
+        warn_of_other_rate(job.idm, file.fps)
+    with bars() as move:
+        done = relabel(data, out, job, lambda count, total: move("frames", count, total))
+    say(
+        f"{out}: {done.frames:,} frames of {done.episodes} episodes, {done.invalid / done.frames:.0%} marked invalid, "
+        f"{done.off_domain / done.frames:.0%} are unlike what the idm was trained on"
+    )
 
 
 def describe(out: Path) -> str:

@@ -12,6 +12,9 @@ Executor = Literal["processes", "ray"]
 DEVICE = typer.Option(
     "auto", "--device", help="Where the model runs: auto (a GPU if there is one), cpu, cuda, cuda:1, mps."
 )
+OR_SHARDS = "Or a folder of shards, a glob, or several with commas."
+Compression = Literal["none", "blosc-zstd"]
+COMPRESSION = typer.Option("none", help="blosc-zstd where disk is short: each frame packed by itself.")
 EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
 
 
@@ -25,11 +28,12 @@ def saved_models(context: typer.Context, given: Any) -> Any:
     return given
 
 
-def existing_file(context: typer.Context, given: Path | None) -> Path | None:
-    if given is not None and not context.resilient_parsing and not given.is_file():
-        from ..errors import UserError
+def existing_dataset(context: typer.Context, given: Path | None) -> Path | None:
+    """A file, a folder of shards, a glob, or several with commas between them."""
+    if given is not None and not context.resilient_parsing:
+        from ..dataset_paths import shard_files
 
-        raise UserError(f"{given}: no such dataset file")
+        shard_files(given)
     return given
 
 
@@ -43,7 +47,7 @@ def file_to_write(context: typer.Context, given: Path | None) -> Path | None:
 
 def dataset_file(text: str) -> Any:
     """The option --data."""
-    return typer.Option(..., "--data", help=text, callback=existing_file)
+    return typer.Option(..., "--data", help=f"{text} {OR_SHARDS}", callback=existing_dataset)
 
 
 MODEL = typer.Argument(..., help="A run, a saved model's folder, or shipped weights by name.", callback=saved_models)

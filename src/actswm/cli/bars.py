@@ -14,8 +14,11 @@ class Bars(Protocol):
 
 
 @contextmanager
-def bars() -> Iterator[Bars]:
-    """A function that moves the bar of a name, making it if there is none yet."""
+def bars(rate: str = "") -> Iterator[Bars]:
+    """A function that moves the bar of a name, making it if there is none yet.
+
+    `rate` names what is counted where its speed is worth knowing.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     progress = Progress(
@@ -32,6 +35,8 @@ def bars() -> Iterator[Bars]:
         progress.start()
         if bar not in tasks:
             tasks[bar] = progress.add_task(shown(bar), total=total, note=shown(note))
+        if rate and (speed := progress.tasks[tasks[bar]].speed):
+            note = f"{speed:,.0f} {rate}/s"
         progress.update(tasks[bar], completed=done, total=total, note=shown(note))
 
     try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from ..atomic import write_json
-from .arguments import DEVICE, MODEL
+from ..json_files import write_json
+from .arguments import DEVICE, MODEL, existing_dataset
 from .printing import say, text_console
 
 app = typer.Typer(
@@ -43,6 +43,11 @@ def train(
     say(f"max_relative_loss_difference {result.max_relative_loss_difference:.1e}")
     if result.peak_rss_gib is not None:
         say(f"peak_rss_gib {result.peak_rss_gib:.1f} at batch {memory_batch}, encoder checkpointed")
+    for preset, step in result.small.items():
+        say(
+            f"{preset}: speedup_vs_former {step.speedup_vs_former:.2f} "
+            f"({step.cpu_seconds:.3f} s a step; max_relative_loss_difference {step.max_relative_loss_difference:.1e})"
+        )
     _save(json_file, asdict(result))
 
 
@@ -50,20 +55,28 @@ def train(
 def data(
     batches: int = typer.Option(12, min=1, help="Batches of 16 windows a round."),
     rounds: int = typer.Option(3, min=1, help="The two loaders take turns this many times."),
+    recording: Path = typer.Option(
+        None, help="Dataset whose first frames are also read packed and raw.", callback=existing_dataset
+    ),
     json_file: Path = JSON,
 ) -> None:
     """Random 44-step windows through our loader against stable-worldmodel's, on the same file.
 
-    Example: actswm bench data --json data.json
+    Example: actswm bench data --recording maze.h5 --json data.json
     """
-    from ..bench.loading import bench_data
+    from ..bench.loading import bench_data, bench_packed
 
     result = bench_data(batches, rounds)
     if result.speedup_vs_peer is None:
         say(f"speedup_vs_peer: not measured: {result.reason}")
     else:
         say(f"speedup_vs_peer {result.speedup_vs_peer:.1f}")
-    _save(json_file, asdict(result))
+    figures = asdict(result)
+    if recording is not None:
+        packed = bench_packed(recording, batches, rounds)
+        say(f"packed: size_over_raw {packed.size_over_raw:.2f}, throughput_over_raw {packed.throughput_over_raw:.2f}")
+        figures["packed"] = asdict(packed)
+    _save(json_file, figures)
 
 
 @app.command()
@@ -135,7 +148,7 @@ def precision(
     Example: actswm bench precision runs/room/model plans/freedoom-follow-room/references/00-64px.npz --library
     keys14/follow
     """
-    from ..games.chunks import load_library
+    from ..chunks import load_library
     from ..model import WorldModel
     from ..model.device import chosen_device
     from ..model.history import encode_frames, observed
@@ -209,11 +222,13 @@ def plan(
     console = text_console()
     with console.status("planning") as status:
         result = bench_plan(candidates, repeats, progress=status.update)
-    for figure in ("speedup_vs_naive", "speedup_vs_peer", "speedup_vs_peer_bf16", "bf16_over_fp32"):
+    figures = ("speedup_vs_naive", "speedup_vs_peer", "speedup_vs_peer_grow", "speedup_vs_peer_bf16", "bf16_over_fp32")
+    for figure in (*figures, "of_gemm_peak", "of_gemm_peak_grow"):
         value = getattr(result, figure)
         shown = f"{value:.2f}" if value is not None else f"not given: {result.reasons[figure]}"
         console.print(f"{figure} {shown}", soft_wrap=True)
     console.print(f"max_relative_cost_diff {result.max_relative_cost_diff:.1e}")
+    console.print(f"GPU: {result.gpu}")
     small = result.small_plan
     console.print(
         f"small plan: {small.cpu_seconds:.2f} CPU seconds, speedup_vs_naive {small.speedup_vs_naive:.2f}, "

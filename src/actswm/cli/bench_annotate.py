@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from ..atomic import write_json
+from ..json_files import write_json
 from .bench import JSON
 from .printing import say
 

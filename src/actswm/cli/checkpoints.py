@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import UserError
 
 if TYPE_CHECKING:
+    from ..data import WindowSample
     from ..model import WorldModel
 
 
@@ -37,6 +38,20 @@ def load_checkpoints(paths: Sequence[Path], device: str = "auto") -> list[Checkp
     if len(skips) > 1:
         raise UserError(f"the models have different frameskips ({skips}); windows cannot be the same for all")
     return loaded
+
+
+def windows_for(
+    loaded: Sequence[Checkpoint], data: Path, count: int, *, split: str, context: int, horizon: int, seed: int
+) -> WindowSample:
+    """The windows that all of them are judged on; a model that does not fit the file fails before the long work."""
+    from ..data import sample_windows
+    from ..data.loader import sampled_windows
+
+    frameskip = loaded[0].model.encoding.frameskip
+    sample = sample_windows(data, count, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed)
+    for checkpoint in loaded:
+        sampled_windows(sample, checkpoint.model)
+    return sample
 
 
 def _short_names(folders: Sequence[Path]) -> list[str]:

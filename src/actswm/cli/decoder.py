@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import DEVICE, MODEL, dataset_file
 from .printing import say
 
@@ -39,6 +40,6 @@ def decoder(
             loaded.model, data, frames=frames, steps=steps, seed=seed, width=width, progress=move
         )
     came = this_command()
-    origin = {"command": came.command, "commit": came.commit, "error": f"{error:.4f}", "data": data.name}
+    origin = {"command": came.command, "commit": came.commit, "error": f"{error:.4f}", "data": label(data)}
     path = save_decoder(drawn, loaded.model, out or locate(checkpoint), origin)
     say(f"{path}: mean error {255 * error:.1f} of 255 on frames that it did not learn from")

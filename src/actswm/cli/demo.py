@@ -14,8 +14,7 @@ from .arguments import DEVICE
 from .printing import say
 
 ROOM = "freedoom-room/lewm-rollout freedoom-room/contrast"
-OURS = "freedoom-maze/contrast"
-MAZE = f"freedoom-maze/lewm-rollout freedoom-maze/actswm {OURS}"
+MAZE = "freedoom-maze/lewm-rollout freedoom-maze/actswm freedoom-maze/contrast"
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,20 @@ class Size:
     futures: int
     episodes: int
     recovered: int
+    inverse: int
+    """Training steps of inverse dynamics, which recovery is compared with."""
+    lasts: str
 
 
 WITH_MODELS = ("train", "drift", "fidelity", "sheet", "plan", "recover")
 INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)
 """Exit codes of a stage that was asked to stop."""
-FULL = Size(frames=24_000, steps=500, windows=256, futures=48, episodes=3, recovered=4)
-QUICK = Size(frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovered=1)
+FULL = Size(
+    frames=24_000, steps=400, windows=256, futures=48, episodes=3, recovered=4, inverse=600, lasts="about ten minutes"
+)
+QUICK = Size(
+    frames=4_000, steps=20, windows=32, futures=4, episodes=1, recovered=1, inverse=20, lasts="two or three minutes"
+)
 
 
 def demo(
@@ -42,16 +48,19 @@ def demo(
     quick: bool = typer.Option(False, "--quick", help="A minute or two: see that everything works."),
     device: str = DEVICE,
 ) -> None:
-    """See a world model that ignores its actions beside one that obeys, in a real game (Freedoom).
+    """See a world model that ignores its actions beside an action-sensitive one, in a real game (Freedoom).
 
-    Records, trains, diagnoses, plans, recovers, and writes OUT/report.html. Interrupted, it goes on where it was.
+    Records, trains, diagnoses, plans, recovers, and writes OUT/report.html: about ten minutes on two cores.
+    Interrupted, it goes on where it was.
 
     Example: actswm demo --quick
     """
     folder = out or Path("runs/demo-quick" if quick else "runs/demo")
     finished = folder / ".finished"
     finished.mkdir(parents=True, exist_ok=True)
-    stages = _stages(QUICK if quick else FULL)
+    size = QUICK if quick else FULL
+    stages = _stages(size)
+    say(f"{len(stages)} stages, {size.lasts} on two cores; Ctrl+C stops, and the same command goes on from there")
     for number, (title, command) in enumerate(stages.items(), 1):
         if device != "auto" and command.startswith(WITH_MODELS):
             command += f" --device {device}"
@@ -93,21 +102,22 @@ def _stages(size: Size) -> dict[str, str]:
     drift = f"--windows {size.windows} --context 8 --horizon 8"
     futures = f"--data maze.h5 --windows {size.futures} --context 8 --split all"
     planning = f"--episodes {size.episodes} --horizon 8 --baselines random"
-    recovery = f"--windows {size.recovered} --steps 16 --target every-step --search pool --split all"
+    recovery = f"--windows {size.recovered} --steps 16 --target every-step --search pool --idm idm"
     return {
         "record a room": f"record freedoom/room --steps {size.frames} --size 64 --seed 1 --out room.h5",
         "look at it": "inspect room.h5 --sheet room.png",
         "train a small model there": "train small/contrast --data room.h5 --out own --resume "
         f"training.steps={size.steps}",
-        "does it obey": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
-        "what it imagines": "sheet own --data room.h5 --windows 16 --context 8 --out own-sheet.png",
+        "is it action-sensitive": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
+        "what it imagines": "sheet own --data room.h5 --windows 16 --context 8 --out sheet-own.png",
         "record a maze": f"record freedoom/maze --steps {size.frames} --size 64 --seed 2 --out maze.h5",
-        "do trained models obey there": f"drift {MAZE} --data maze.h5 --split all {drift} "
+        "are trained models action-sensitive there": f"drift {MAZE} --data maze.h5 --split all {drift} "
         "--json maze-drift.json --plot maze-drift.png",
         "against true futures": f"fidelity {MAZE} {futures} --json fidelity.json",
-        "a sheet of true and imagined futures": f"sheet {OURS} {futures} --out sheet.png",
+        "a sheet of true and imagined futures": f"sheet {MAZE} {futures} --out sheet-maze.png",
         "plan in the room": f"plan {ROOM} --task freedoom/follow-room {planning} --out plan-room",
         "plan in the maze": f"plan {MAZE} --task freedoom/follow-maze {planning} --out plan-maze",
+        "train inverse dynamics": f"idm --data maze.h5 --steps {size.inverse} --batch 8 --out idm",
         "recover actions": f"recover {MAZE} --data maze.h5 {recovery} --picture recovery.png --json recovery.json",
         "report": "report . --out report.html",
     }

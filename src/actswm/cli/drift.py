@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import DEVICE, MODELS
 from .printing import text_console
 from .results import progress, require_expected, save_csv, short, warn_of_one_episode
@@ -31,7 +32,7 @@ def drift(
     horizon: int = typer.Option(32, min=1, help="Steps to roll out."),
     seed: int = SEED,
     controls: bool = typer.Option(
-        False, "--controls", help=f"Also: which controls does each model obey? (First {FEW} windows.)"
+        False, "--controls", help=f"Also: to which controls is each model sensitive? (First {FEW} windows.)"
     ),
     bound: bool = typer.Option(
         False,
@@ -50,22 +51,15 @@ def drift(
     Example: actswm drift runs/small-lewm-rollout runs/small-actswm --data maze.h5 --plot drift.png
     """
 
-    from ..data import sample_windows
-    from ..data.loader import sampled_windows
     from ..diagnosis.bound import model_bounds
     from ..diagnosis.drift import step_drift
     from ..diagnosis.sensitivity import control_sensitivity, effective_controls
     from ..origin import this_command
     from ..results import Drift, DriftModel, save_result
-    from .checkpoints import load_checkpoints
+    from .checkpoints import load_checkpoints, windows_for
 
     loaded = load_checkpoints(checkpoints, device)
-    frameskip = loaded[0].model.encoding.frameskip
-    sample = sample_windows(
-        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
-    )
-    for checkpoint in loaded:
-        sampled_windows(sample, checkpoint.model)  # a model that does not fit the file fails before the long work
+    sample = windows_for(loaded, data, windows, split=split, context=context, horizon=horizon, seed=seed)
     warn_of_one_episode(sample)
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     few = sample.first(FEW)
@@ -88,7 +82,7 @@ def drift(
             _print_bound(console, bounds)
         models.append(measured)
     result = Drift(
-        data=data.name,
+        data=label(data),
         windows=len(sample),
         episodes=sample.episodes,
         split=split,
@@ -111,7 +105,7 @@ def drift(
         write_note(
             plot,
             "drift",
-            f"Step drift of {names} on {len(sample)} windows of {data.name}",
+            f"Step drift of {names} on {len(sample)} windows of {label(data)}",
             "Curves of similarity to the encoded future over steps, and bars at the last step",
             result.origin,
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import DEVICE, MODELS
 from .printing import text_console
 from .results import progress, require_expected, save_csv, short, warn_of_one_episode
@@ -18,6 +19,7 @@ from .window_options import (
     EXPECT,
     HORIZON,
     JSON,
+    OWN_GAME,
     SEED,
     SPLIT,
     TOLERANCE,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 def fidelity(
     checkpoints: list[Path] = MODELS,
     data: Path = BRANCHING_DATA,
+    own_game: str = OWN_GAME,
     windows: int = typer.Option(128, min=2, help="Windows to sample; each gets 8 true futures."),
     split: str = SPLIT,
     context: int = CONTEXT,
@@ -55,24 +58,17 @@ def fidelity(
     Example: actswm fidelity runs/small-lewm-rollout runs/small-actswm --data maze.h5 --json fidelity.json
     """
 
-    from ..data import sample_windows
-    from ..data.loader import sampled_windows
     from ..diagnosis.fidelity import counterfactual_fidelity
     from ..origin import this_command
     from ..results import Fidelity, FidelityModel, save_result
-    from .checkpoints import load_checkpoints
+    from .checkpoints import load_checkpoints, windows_for
     from .rendering import pose_gallery, rendered_futures
 
     loaded = load_checkpoints(checkpoints, device)
-    frameskip = loaded[0].model.encoding.frameskip
-    sample = sample_windows(
-        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
-    )
-    for checkpoint in loaded:
-        sampled_windows(sample, checkpoint.model)  # a model that does not fit the file fails before the long work
+    sample = windows_for(loaded, data, windows, split=split, context=context, horizon=horizon, seed=seed)
     warn_of_one_episode(sample)
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
-    futures = rendered_futures(sample, seed, workers, truths)
+    futures = rendered_futures(sample, seed, workers, truths, own_game)
     console = text_console()
     models = []
     for checkpoint in loaded:
@@ -82,7 +78,7 @@ def fidelity(
         models.append(FidelityModel(checkpoint.name, measured.table()))
         _print_table(console, models[-1])
     result = Fidelity(
-        data=data.name,
+        data=label(data),
         windows=len(sample),
         episodes=sample.episodes,
         split=split,

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from .arguments import EXECUTOR, Executor
+from .harvest_options import PACK, Wanted, asks_what
 from .printing import say
 
 app = typer.Typer(
@@ -17,26 +18,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_DOMAIN = typer.Option(
-    None, help="Game: gta5, apex, openarena, freedoom, minetest, or a file of your own (.yaml)."
-)
-_KEYWORDS = typer.Option([], help="Search words; may be given again.")
-_URLS = typer.Option([], "--url", help="A video, channel, playlist, page or RSS feed; may be given again.")
-_SEEDS = typer.Option([], help="A file with one URL a line.")
-_LOCAL = typer.Option([], help="A local video or a folder of them.")
-_SEARCH = typer.Option(
-    "ytsearch", help="A search of yt-dlp, or a URL with {words} in it whose answer is a feed."
-)
-_MOST = typer.Option(50, min=1, help="Most videos of one search, channel, list or feed.")
-_HOURS = typer.Option(None, min=0.0, help="Stop when so many hours of clips are kept.")
-_BYTES = typer.Option(None, help="Most to download, as in 500M or 2G.")
-_VIDEOS = typer.Option(None, min=1, help="Most videos.")
-_LICENCE = typer.Option(
-    [], help="Words of the licence field that are wanted; cc: Creative Commons, public domain."
-)
-_PACK = typer.Option(None, help="Template pack in place of the domain's (see actswm hud learn).")
-_SIZE = typer.Option(None, help="Of the clips, as in 640x360.")
-_FPS = typer.Option(None, min=1, help="Frames a second of the clips.")
 _OUT = typer.Option(None, "--out", "-o", help="Folder for the clips; the same command again goes on there.")
 _PAUSE = typer.Option(10.0, min=0.0, help="Seconds between downloads; a third of it between look-ups.")
 _RATE = typer.Option("4M", help="Bytes a second of a download, at most; 0: no limit.")
@@ -49,22 +30,10 @@ _FOLDER = typer.Argument(help="Folder of a harvest.")
 
 
 @app.callback()
+@asks_what
 def harvest(
     context: typer.Context,
-    domain: str = _DOMAIN,
-    keywords: list[str] = _KEYWORDS,
-    urls: list[str] = _URLS,
-    seeds: list[Path] = _SEEDS,
-    local: list[Path] = _LOCAL,
-    search: str = _SEARCH,
-    most: int = _MOST,
-    hours: float = _HOURS,
-    max_bytes: str = _BYTES,
-    videos: int = _VIDEOS,
-    licence: list[str] = _LICENCE,
-    pack: str = _PACK,
-    size: str = _SIZE,
-    fps: int = _FPS,
+    wanted: Wanted,
     out: Path = _OUT,
     pause: float = _PAUSE,
     rate: str = _RATE,
@@ -93,10 +62,7 @@ def harvest(
     from .harvest_report import end, show_plan, tell
     from .harvest_work import at_work, review_page
 
-    plan = plan_of(
-        domain, keywords, urls, seeds, local, search, most, hours, max_bytes, videos, licence, pack, size, fps
-    )
-    root = required(out)
+    plan, root = plan_of(wanted), required(out)
     with at_work(root, plan, manners_of(pause, rate, timeout), archive, workers, executor) as harvest:
         if dry_run:
             show_plan(harvest, harvest.discover())
@@ -111,21 +77,9 @@ def harvest(
 
 
 @app.command()
+@asks_what
 def discover(
-    domain: str = _DOMAIN,
-    keywords: list[str] = _KEYWORDS,
-    urls: list[str] = _URLS,
-    seeds: list[Path] = _SEEDS,
-    local: list[Path] = _LOCAL,
-    search: str = _SEARCH,
-    most: int = _MOST,
-    hours: float = _HOURS,
-    max_bytes: str = _BYTES,
-    videos: int = _VIDEOS,
-    licence: list[str] = _LICENCE,
-    pack: str = _PACK,
-    size: str = _SIZE,
-    fps: int = _FPS,
+    wanted: Wanted,
     out: Path = _OUT,
     pause: float = _PAUSE,
     refresh: bool = typer.Option(False, help="Ask the sites again."),
@@ -138,10 +92,7 @@ def discover(
     from .harvest_report import end, show_plan
     from .harvest_work import at_work
 
-    plan = plan_of(
-        domain, keywords, urls, seeds, local, search, most, hours, max_bytes, videos, licence, pack, size, fps
-    )
-    root = required(out)
+    plan, root = plan_of(wanted), required(out)
     with at_work(root, plan, manners_of(pause, "4M", 30.0), None, 1, "processes") as harvest:
         show_plan(harvest, harvest.discover(refresh))
     end(harvest)
@@ -186,7 +137,7 @@ def cut(folder: Path = _FOLDER, workers: int = _WORKERS, executor: Executor = EX
 def filter_(
     folder: Path = _FOLDER,
     domain: str = typer.Option(None, help="Judge by another domain or file from now on."),
-    pack: str = _PACK,
+    pack: str = PACK,
     workers: int = _WORKERS,
     executor: Executor = EXECUTOR,
 ) -> None:
@@ -237,8 +188,9 @@ def score(
     """
     from dataclasses import asdict
 
-    from ..curation.harvest.records import Folder, write_json
+    from ..curation.harvest.records import Folder
     from ..curation.harvest.reviews import score_filter
+    from ..json_files import write_json
 
     result = score_filter(Folder(folder))
     say(

@@ -10,29 +10,27 @@ from ..curation.harvest.plan import Budget, Plan
 from ..curation.harvest.settings import settings_of
 from ..curation.harvest.web import Manners
 from ..errors import UserError
+from .harvest_options import Wanted
 
 
-def plan_of(
-    domain: str | None, keywords: list[str], urls: list[str], seeds: list[Path], local: list[Path], search: str,
-    most: int, hours: float | None, max_bytes: str | None, videos: int | None, licence: list[str], pack: str | None,
-    size: str | None, fps: int | None,
-) -> Plan:  # fmt: skip
-    if domain is None:
+def plan_of(wanted: Wanted) -> Plan:
+    if wanted.domain is None:
         raise UserError("--domain is missing: say which game, as in --domain gta5")
-    if not (keywords or urls or seeds or local):
+    if not (wanted.keywords or wanted.urls or wanted.seeds or wanted.local):
         raise UserError("nothing is named: give --keywords, --url, --seeds or --local")
-    settings = settings_of(domain)
-    if pack:
-        settings = replace(settings, filter=replace(settings.filter, pack=pack_name(pack)))
-    if size:
-        height, width = _size(size)
+    settings = settings_of(wanted.domain)
+    if wanted.pack:
+        settings = replace(settings, filter=replace(settings.filter, pack=pack_name(wanted.pack)))
+    if wanted.size:
+        height, width = _size(wanted.size)
         settings = replace(settings, height=height, width=width)
-    if fps:
-        settings = replace(settings, fps=fps)
-    named = Named(tuple(keywords), tuple(urls), tuple(map(str, seeds)), tuple(map(str, local)), search, most)
+    if wanted.fps:
+        settings = replace(settings, fps=wanted.fps)
+    seeds, local = (tuple(map(str, paths)) for paths in (wanted.seeds, wanted.local))
+    named = Named(tuple(wanted.keywords), tuple(wanted.urls), seeds, local, wanted.search, wanted.most)
     named.web()  # bad names end here
-    budget = Budget(hours, _amount("--max-bytes", max_bytes) if max_bytes else None, videos)
-    return Plan(settings, named, budget, tuple(licence))
+    most_bytes = _amount("--max-bytes", wanted.max_bytes) if wanted.max_bytes else None
+    return Plan(settings, named, Budget(wanted.hours, most_bytes, wanted.videos), tuple(wanted.licence))
 
 
 def pack_name(pack: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import dataset_file
 from .printing import say, text_console
 
@@ -36,7 +37,7 @@ def idm_score(
     from .recovery_tables import control_table
 
     report = report_on(load_motion_idm(idm), data, other, split)
-    control_table(f"{idm.name} on {data.name}, {report.episodes} episodes", report.steps)
+    control_table(f"{idm.name} on {label(data)}, {report.episodes} episodes", report.steps)
     say(f"model steps: balanced accuracy {report.steps.balanced_accuracy}, F1 {report.steps.f1}")
     say(f"raw steps: balanced accuracy {report.raw.balanced_accuracy}, F1 {report.raw.f1}")
     worst = max(report.reliability, key=lambda one: one.error, default=None)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import typer
 
+from ..dataset_paths import label
+from .arguments import OR_SHARDS
 from .printing import text_console
 
 
 def inspect(
-    file: Path = typer.Argument(..., help="Dataset file."),
+    file: Path = typer.Argument(..., help=f"Dataset file. {OR_SHARDS}"),
     sheet: Path = typer.Option(None, "--sheet", help="Write a contact sheet of frames to this PNG."),
     seed: int = typer.Option(0, "--seed", min=0, help="Which frames the contact sheet shows."),
 ) -> None:
@@ -47,7 +49,7 @@ def inspect(
         from ..report.picture_note import write_note
 
         write_contact_sheet(file, sheet, seed=seed)
-        caption = f"{file.name}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
+        caption = f"{label(file)}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
         alt = "Stretches of recorded frames, each with the controls that were held in it"
         write_note(sheet, "contact-sheet", caption, alt, this_command(seed))
         console.print(f"contact sheet: {sheet}")

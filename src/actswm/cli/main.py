@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import signal
 import sys
 from typing import NoReturn
 
 import typer
 
 from ..errors import UserError
-from . import bench, harvest, hud, replay, tasks
+from . import bench, exchange, harvest, hud, replay, result_tables, tasks
 from .annotate import annotate
 from .bench_annotate import bench_annotate
 from .bench_harvest import bench_harvest
-from .clean import clean, import_app
+from .clean import clean
 from .decoder import decoder
 from .demo import demo
 from .drift import drift
@@ -25,6 +27,7 @@ from .idm_score import idm_score
 from .inspect import inspect
 from .last_resort import BUG, refusal, write_details
 from .merge import merge
+from .models import models
 from .plan import plan
 from .play import play
 from .printing import TextFormatter, one_line
@@ -47,12 +50,13 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(record)
 app.command()(clean)
-app.add_typer(import_app, name="import")
+app.add_typer(exchange.import_app, name="import")
 app.add_typer(harvest.app, name="harvest")
 app.add_typer(hud.app, name="hud")
 app.add_typer(replay.app, name="replay")
 app.command()(merge)
 app.command()(inspect)
+app.command()(models)
 app.command()(train)
 app.command()(decoder)
 app.command()(export)
@@ -67,6 +71,7 @@ app.command()(fidelity)
 app.command()(sheet)
 app.command()(strip)
 app.command()(report)
+app.add_typer(result_tables.app, name="results")
 app.command()(play)
 bench.app.command("harvest")(bench_harvest)
 bench.app.command("annotate")(bench_annotate)
@@ -85,6 +90,8 @@ def run() -> None:
     """Console entry point: bad input ends in one line and exit code 2, Ctrl+C in 130, our own faults in 70."""
     # Threads that wait for each other sleep: spinning, two of them on a busy machine take 20 times as long as one.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # When all is done there is nothing to interrupt but the interpreter's clearing up, which would show a traceback.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         app()
     except UserError as error:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from ..errors import UserError
-from .arguments import DEVICE, saved_models
-from .printing import say, shown, text_console
+from .arguments import DEVICE, EXECUTOR, Executor, saved_models
+from .bars import bars
+from .printing import say, text_console
 
 if TYPE_CHECKING:
     from ..game import Game
-    from ..planning.methods import Method
+    from ..planning.agents import Method
     from ..planning.planner import PlanSettings
     from ..results import EpisodeResult, Plan
 
@@ -22,7 +23,9 @@ def plan(
     checkpoints: list[Path] = typer.Argument(
         None, help="Model folders (config.json + model.safetensors); none for baselines alone.", callback=saved_models
     ),
-    task_name: str = typer.Option(..., "--task", help="family/task, such as freedoom/follow-room."),
+    task_name: str = typer.Option(
+        ..., "--task", help="family/task, such as freedoom/follow-room; or your own: task.yaml, my_module:TASK."
+    ),
     episodes: int = typer.Option(20, min=1, help="The first so many of the task's starts."),
     out: Path = typer.Option(
         None, "--out", "-o", help="Folder of episodes, films and references (default: plans/TASK)."
@@ -51,7 +54,8 @@ def plan(
     seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),
     film: bool = typer.Option(True, help="Write an MP4 of each episode."),
     device: str = DEVICE,
-    threads: int = typer.Option(1, min=1, help="Processor threads of a plan."),
+    threads: int = typer.Option(1, min=1, help="Processor threads of a plan (on Ray: one)."),
+    executor: Executor = EXECUTOR,
     json_file: Path = typer.Option(None, "--json", help="Also write the counts to this file."),
     picture: Path = typer.Option(None, help="Draw the success rates as bars into this PNG."),
     beside: list[Path] = typer.Option(
@@ -68,13 +72,14 @@ def plan(
 
     import torch
 
-    from ..games.chunks import RAW_STEPS, load_library
+    from ..chunks import RAW_STEPS, load_library
     from ..games.guard import EngineDied
     from ..games.registry import DEFAULT_SIZE, make_game
     from ..games.tasks import find_task
     from ..origin import this_command
+    from ..planning.agents import baseline
     from ..planning.evaluation import Evaluation
-    from ..planning.methods import baseline, planning
+    from ..planning.mpc import planning
     from ..planning.planner import Planner, PlanSettings, own_horizon
     from ..planning.references import load_reference
     from ..report.picture_note import write_note
@@ -87,7 +92,7 @@ def plan(
     others = [_plan_of(path) for path in beside]
     task = find_task(task_name)
     library = load_library(library_name or task.library)
-    if library.vocabulary is not task.vocabulary:
+    if library.vocabulary != task.vocabulary:
         raise UserError(
             f"library {library.name!r} speaks {library.vocabulary.name}, but {task.name} is played "
             f"with {task.vocabulary.name}; use {task.library!r}"
@@ -97,7 +102,9 @@ def plan(
         warm_start=warm_start, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
-    loaded = load_checkpoints(checkpoints or [], device)
+    if executor == "ray" and device not in ("auto", "cpu"):
+        raise UserError(f"--executor ray plans on processors, not on {device}; leave --device out")
+    loaded = load_checkpoints(checkpoints or [], "cpu" if executor == "ray" else device)
     for each in loaded:
         own = replace(settings, horizon=horizon or own_horizon(each.model))
         planner = Planner(each.model, library, own)
@@ -112,6 +119,11 @@ def plan(
 
     def open_game(pixels: int) -> Game:
         game = make_game(task.game, size=(pixels, pixels), **dict(task.game_options))
+        if game.vocabulary != task.vocabulary:
+            raise UserError(
+                f"{task.name}: its library speaks {task.vocabulary.spelling}, but {task.game} is played with "
+                f"{game.vocabulary.spelling}"
+            )
         while unwarned:
             warn_of_other_frames(unwarned.pop(), task.game, game.fps)
         return game
@@ -127,7 +139,7 @@ def plan(
         film=film,
         origin=this_command(seed),
     )
-    result = _run(evaluation, methods)
+    result = _run(evaluation, methods, executor)
     _show(result)
     say(f"episodes, films and references: {evaluation.out}")
     if json_file:
@@ -160,29 +172,22 @@ def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
     return identity
 
 
-def _run(evaluation, methods: list[tuple[Method, int]]) -> Plan:  # type: ignore[no-untyped-def]
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.fields[won]} succeeded"), TimeElapsedColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=text_console(stderr=True)) as bar:
-        bars = {
-            method.name: bar.add_task(shown(method.name), total=evaluation.episodes, won=0) for method, _ in methods
-        }
+def _run(evaluation, methods: list[tuple[Method, int]], executor: Executor) -> Plan:  # type: ignore[no-untyped-def]
+    won: dict[str, list[bool]] = {method.name: [] for method, _ in methods}
+    with bars() as move:
 
         def show(method: str, result: EpisodeResult | None) -> None:
-            won = bar.tasks[bars[method]].fields["won"] + bool(result and result.succeeded)
-            bar.update(bars[method], advance=1, won=won)
+            won[method].append(bool(result and result.succeeded))
+            move(method, len(won[method]), evaluation.episodes, f"{sum(won[method])} succeeded")
 
-        return evaluation.run(methods, show)
+        return evaluation.run(methods, show, executor)
 
 
 def _show(plan: Plan) -> None:
     from rich.table import Column, Table
 
-    method = Column("method", overflow="fold")  # a name that is cut tells nothing
+    longest = max(len(result.method) for result in plan.methods)
+    method = Column("method", overflow="fold", min_width=min(longest, 32))  # a name that is cut tells nothing
     table = Table(method, "successes", "95 % interval", "chunks to success", "CPU-s a plan", title=plan.task)
     for result in plan.methods:
         lost = f" ({result.lost} lost: engine died)" if result.lost else ""

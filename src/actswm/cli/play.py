@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,37 +12,45 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import UserError
-from .arguments import DEVICE, existing_file, saved_models
+from .arguments import DEVICE, existing_dataset, saved_models
 from .checkpoints import Checkpoint, load_checkpoints
 from .printing import say
 
 if TYPE_CHECKING:
+    from ..diagnosis.gallery import Gallery
     from ..game import Game
-    from ..play.board import Board
-    from ..play.imagination import Imagination
+    from ..model.decoder import Draw
     from ..play.session import Session
 
 DEFAULT_SIZE = 128
 MOST_STEPS = 64
+MOST_MODELS = 2
+"""As many as fit side by side."""
 
 
 def play(
-    game_name: str = typer.Argument(metavar="GAME", help="family/world, such as freedoom/room"),
-    checkpoint: Path = typer.Option(
-        None, "--model", help="Model folder; without one you only play.", callback=saved_models
+    game_name: str = typer.Argument(
+        metavar="GAME", help="family/world, such as freedoom/room, or your own: my_module:MyGame, gym:CartPole-v1."
+    ),
+    checkpoints: list[Path] = typer.Option(
+        [],
+        "--model",
+        help="A run, a saved model's folder, or shipped weights by name; two are shown side by side.",
+        callback=saved_models,
     ),
     data: Path = typer.Option(
-        
         None,
         "--data",
-        help="Dataset file whose frames stand in for what the model imagines.",
-        callback=existing_file,
-    
+        help="Dataset file whose frames stand in for what a model without a decoder imagines.",
+        callback=existing_dataset,
     ),
-    save: Path = typer.Option(None, help="Keep what is played in this dataset file (.h5)."),
+    save: Path = typer.Option(None, "--record", "--save", help="Keep what is played in this dataset file (.h5)."),
     owamcap: Path = typer.Option(None, help="Folder that gets every episode as OWAMcap (MCAP + MKV)."),
     size: int = typer.Option(
-        None, min=8, help="Height and width of the frames (default: the model's, or 128)."
+        None, min=8, help="Height and width of the recorded frames (default: the model's, or 128)."
+    ),
+    view: int = typer.Option(
+        480, min=0, help="Height of the picture for you, where the game is deterministic (0: the recorded frames)."
     ),
     controls: str = typer.Option(
         "", help="Only these controls do anything, e.g. W,Turn_L,Turn_R (default: the world's own)."
@@ -52,61 +61,73 @@ def play(
     seed: int = typer.Option(0, min=0, help="Where the episodes start."),
     port: int = typer.Option(0, min=0, max=65535, help="Port on this machine; 0: any free one."),
 ) -> None:
-    """Play a game in the browser, with the future that a model imagines under the held keys beside it.
+    """Play a game in the browser, see what a model expects under the keys you hold, and play inside the model (Tab).
 
     Opens a page for this machine alone and prints its address. Ctrl+C ends it; what was played is then in the file.
 
-    Example: actswm play freedoom/room --model runs/room/model --data room.h5 --save played.h5
+    Example: actswm play freedoom/maze --model freedoom-maze/contrast --record played.h5
     """
     from contextlib import ExitStack, closing
     from itertools import count
 
-    from ..formats.keymap import DEFAULT_KEYS
     from ..games.episodes import RecordingPlan
     from ..games.guard import EngineDied
-    from ..games.taping import Tape
+    from ..games.taping import open_tape
     from ..play.bindings import browser_bindings
     from ..play.board import Board
     from ..play.hands import Hands
     from ..play.messages import About, lanes_of
+    from ..play.own_keys import key_map_of
+    from ..play.picture import LargePicture
     from ..play.server import PlayServer
     from ..play.session import Session
 
-    if (checkpoint is None) != (data is None):
-        raise UserError("--model and --data go together: the model's futures are shown as frames of the file")
+    if data and not checkpoints:
+        raise UserError("--data: its frames show what a model imagines; name the model with --model")
+    if len(checkpoints) > MOST_MODELS:
+        raise UserError(f"--model: {len(checkpoints)} are named; {MOST_MODELS} fit side by side")
     shown = _steps(steps)
-    loaded = load_checkpoints([checkpoint], device)[0] if checkpoint else None
-    pixels = size or (loaded.model.config.image_size if loaded else DEFAULT_SIZE)
+    loaded = load_checkpoints(checkpoints, device) if checkpoints else []
+    pixels = size or (loaded[0].model.config.image_size if loaded else DEFAULT_SIZE)
+    frameskip = loaded[0].model.encoding.frameskip if loaded else 1
     options = {"controls": controls.replace(" ", "").split(",")} if controls else {}
     plan = RecordingPlan(
         game_name, seed, (pixels, pixels), behaviour="person", episode_steps=0, options=options
     )
     with ExitStack() as last, ExitStack() as stack:
         game = stack.enter_context(closing(plan.open_game()))  # no engine starts before reset
-        if loaded:
-            _require_fit(loaded, game, pixels)
-        key_map = DEFAULT_KEYS[game.vocabulary.name]
-        tape = stack.enter_context(Tape(plan, game, save, owamcap))
+        for each in loaded:
+            _require_fit(each, game, pixels)
+        draws = _pictures(loaded, data, gallery) if loaded else []
+        key_map = key_map_of(game)
+        tape = stack.enter_context(open_tape(plan, game, save, owamcap))
         board = Board()
-        hands = Hands(key_map, game.effective, loaded.model.encoding.frameskip if loaded else 1)
+        hands = Hands(key_map, game.effective, frameskip)
         seeds = (plan.episode_seed(number) for number in count(tape.before))
         session = Session(game, hands, tape, seeds, board, engine_errors=(EngineDied,))
+        aspect = getattr(game, "aspect", 1.0) if view and game.deterministic else 1.0
+        if view and game.deterministic:
+            large = stack.enter_context(closing(replace(plan, size=(view, round(aspect * view))).open_game()))
+            session.large = LargePicture(large, engine_errors=(EngineDied,))
         about = About(
             game=game.name,
             fps=game.fps,
             lanes=lanes_of(game, key_map),
             bindings=browser_bindings(key_map),
             saving=", ".join(path.name for path in (save, owamcap) if path),
-            model=loaded.name if loaded else "",
-            steps=shown if loaded else (),
-            frameskip=loaded.model.encoding.frameskip if loaded else 1,
-            context=loaded.model.context_length if loaded else 0,
+            models=tuple(each.name for each in loaded),
+            drawn=tuple(drawn for _, drawn in draws),
+            steps=shown,
+            frameskip=frameskip,
+            contexts=tuple(each.model.context_length for each in loaded),
+            aspect=aspect,
         )
         server = stack.enter_context(closing(PlayServer(about, session, hands, board, port)))
-        if loaded:
-            session.imagination = stack.enter_context(
-                closing(_imagination(loaded, data, gallery, shown, board))
-            )
+        for number, (each, (draw, _)) in enumerate(zip(loaded, draws)):
+            from ..play.imagination import Imagination  # and torch, which who only plays does not wait for
+
+            imagination = Imagination(each.model, draw, shown, board, number)
+            session.imaginations += (stack.enter_context(closing(imagination)),)
         last.enter_context(_ending(session))  # and closing is not interrupted either
         say(f"{game.name}: open {server.url} in a browser on this machine; Ctrl+C ends")
         session.run()
@@ -136,26 +157,42 @@ def _require_fit(checkpoint: Checkpoint, game: Game, pixels: int) -> None:
         )
 
 
-def _imagination(
-    checkpoint: Checkpoint, data: Path, count: int, steps: tuple[int, ...], board: Board
-) -> Imagination:
-    import numpy as np
+def _pictures(loaded: Sequence[Checkpoint], data: Path | None, count: int) -> list[tuple[Draw, bool]]:
+    """How each model's latents are shown, and whether its decoder draws them: else by the nearest recorded frames."""
     import torch
+
+    from ..model.decoder import load_decoder
+
+    torch.set_num_threads(1)  # the game and the browser need the rest
+    decoders = [load_decoder(each.model, each.path) for each in loaded]
+    shown: list[tuple[Draw, bool]] = []
+    for each, decoder in zip(loaded, decoders):
+        if decoder is not None:
+            shown.append((decoder.draw, True))
+        elif data is not None:
+            shown.append((_gallery(each, data, count).nearest, False))
+        else:
+            raise UserError(
+                f"{each.path}: has no decoder that draws what it imagines; train one with `actswm decoder`, or name "
+                "recorded frames that stand in with --data FILE.h5"
+            )
+    return shown
+
+
+def _gallery(checkpoint: Checkpoint, data: Path, count: int) -> Gallery:
+    import numpy as np
 
     from ..data import open_checked
     from ..diagnosis.gallery import Gallery
-    from ..play.imagination import Imagination
     from .bars import bars
 
-    torch.set_num_threads(1)  # the game and the browser need the rest
     with open_checked(data) as file:
         rows = np.flatnonzero(file.frame_valid)
     if not len(rows):
         raise UserError(f"{data}: has no valid frame to show; choose another file")
     with bars() as move:
         show = partial(move, f"{checkpoint.name}: gallery")
-        gallery = Gallery.of(checkpoint.model, data, rows, count, progress=show)
-    return Imagination(checkpoint.model, gallery.nearest, steps, board)
+        return Gallery.of(checkpoint.model, data, rows, count, progress=show)
 
 
 @contextmanager

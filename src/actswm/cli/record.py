@@ -6,19 +6,22 @@ from pathlib import Path
 
 import typer
 
-from .arguments import file_to_write
-from .printing import say, text_console
+from .arguments import COMPRESSION, EXECUTOR, Compression, Executor, file_to_write
+from .bars import bars
+from .printing import say
 
 
 def record(
     game: str = typer.Argument(
-        help="family/world, such as freedoom/maze, or a task (see `actswm tasks list`)."
+        help="family/world, such as freedoom/maze; a task (see `actswm tasks list`); or your own game: "
+        "my_module:MyGame, file.py:MyGame, gym:CartPole-v1."
     ),
     out: Path = typer.Option(
         ..., "--out", "-o", help="Dataset file (.h5); an unfinished one is continued.", callback=file_to_write
     ),
     steps: int = typer.Option(10_000, min=1, help="Raw steps (frames) in the file at the end."),
     workers: int = typer.Option(1, min=1, help="Processes that play at the same time."),
+    executor: Executor = EXECUTOR,
     seed: int = typer.Option(0, min=0, help="Seed of the whole recording."),
     size: int = typer.Option(128, min=1, help="Height and width of the frames in pixels."),
     episode_steps: int = typer.Option(800, min=1, help="Longest episode in raw steps."),
@@ -31,6 +34,10 @@ def record(
     branches: int = typer.Option(
         0, min=0, help="At every 64th step, also record so many other futures of 8 model steps (siblings)."
     ),
+    looks: int = typer.Option(
+        1, min=1, help="Of a task: play every episode's keys again in so many places of different looks, in all."
+    ),
+    compression: Compression = COMPRESSION,
     owamcap: Path = typer.Option(None, help="Folder that gets every episode as OWAMcap (MCAP + MKV), too."),
 ) -> None:
     """Record a game with scripted players; the result depends on the arguments, not on the number of workers.
@@ -39,33 +46,17 @@ def record(
 
     Example: actswm record freedoom/maze --steps 50000 --workers 2 --out maze.h5
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from ..games.episodes import RecordingPlan
     from ..games.recording import record as run
 
     options = {"controls": controls.replace(" ", "").split(",")} if controls else {}
-    plan = RecordingPlan(game, seed, (size, size), behaviour, episode_steps, options, branches)
-    console = text_console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", style="bold", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=console)
-    task = bar.add_task(game, total=steps, rate="")
-
-    def show(frames: int) -> None:
-        bar.start()  # not before the first report, so that bad arguments show one line and no bar
-        speed = bar.tasks[task].speed
-        bar.update(task, completed=frames, rate=f"{speed:,.0f} frames/s" if speed else "")
-
-    try:
-        recording = run(plan, steps, out, workers=workers, owamcap=owamcap, progress=show)
-    finally:
-        bar.stop()
+    plan = RecordingPlan(game, seed, (size, size), behaviour, episode_steps, options, branches, looks)
+    with bars(rate="frames") as move:
+        recording = run(
+            plan, steps, out, workers=workers, executor=executor, owamcap=owamcap,
+            compression=None if compression == "none" else compression,
+            progress=lambda frames: move(game, frames, steps),
+        )  # fmt: skip
     say(
         f"{recording.path}: {recording.frames:,} frames in {recording.episodes:,} episodes "
         f"({recording.new_frames:,} new)"

@@ -7,6 +7,7 @@ from typing import Literal
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import DEVICE, MODELS, dataset_file
 from .printing import say
 
@@ -47,7 +48,19 @@ def recover(
     ),
     seed: int = typer.Option(42, min=0, help="Chooses the windows and the random numbers."),
     device: str = DEVICE,
-    idm: Path = typer.Option(None, help="Folder of an inverse-dynamics model (actswm idm) to compare with."),
+    idm: list[Path] = typer.Option(
+        None, help="Folder of an inverse-dynamics model (actswm idm) to compare with; may be given several times."
+    ),
+    actions: Path = typer.Option(
+        None, help="Dataset file whose training split is the pool of actions (default: --data itself)."
+    ),
+    proposal: bool = typer.Option(
+        False, "--proposal", help="Add a row for each model: what the first --idm proposes, judged by the model."
+    ),
+    weigh_on: Path = typer.Option(
+        None, help="--proposal: recording on which the model's weights are chosen (default: --data's validation split)."
+    ),
+    weigh_windows: int = typer.Option(100, min=1, help="--proposal: windows on which the weights are chosen."),
     picture: Path = typer.Option(None, help="Write a piano roll of one window to this PNG."),
     picture_window: int = typer.Option(0, min=0, help="Which window the picture shows."),
     json_file: Path = typer.Option(None, "--json", help="Write all figures to this file."),
@@ -69,7 +82,8 @@ def recover(
     from ..recovery.windows import truth_of
     from ..results import save_result
     from .checkpoints import load_checkpoints
-    from .recovery_tables import piano_roll, recovered, show
+    from .proposal_rows import ProposalRows
+    from .recovery_tables import piano_roll, recovered, show, weighing_table
     from .results import progress
     from .trained_on import warn_of_other_data
 
@@ -99,22 +113,30 @@ def recover(
     if picture_window >= len(sample):
         raise UserError(f"--picture-window {picture_window}: there are {len(sample)} windows, from 0")
     warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
-    direct = load_idm(idm) if idm else None
-    if isinstance(direct, InverseDynamics):
-        direct.to(first.device)
-    truth, prior = truth_of(sample, first.encoding), training_prior(data, first.encoding)
+    direct = {folder.name if len(idm) > 1 else "idm": load_idm(folder) for folder in idm or ()}
+    for one in direct.values():
+        if isinstance(one, InverseDynamics):
+            one.to(first.device)
+    truth, prior = truth_of(sample, first.encoding), training_prior(actions or data, first.encoding)
+    both = ProposalRows.of(direct, sample, weigh_on, weigh_windows, prior, options) if proposal else None
     recoveries = {}
     for name, model in models.items():
         with progress(name, len(sample)) as move:
             recoveries[name] = run_protocol(model, sample, truth, prior, options, move)
     guesses = {name: recovery.actions for name, recovery in recoveries.items()}
-    if direct:
-        guesses["idm"] = direct.predict(sample)
+    guesses |= {name: one.predict(sample) for name, one in direct.items()}
+    weighing = {}
+    if both:
+        for name, model in models.items():
+            with progress(f"{name} + idm", both.windows) as move:
+                guesses[f"{name} + idm"], weighing[f"{name} + idm"] = both.row(model, truth, move)
     searched = dict(guesses)
     guesses |= blind_baselines(truth, prior, seed)
     vocabulary = first.encoding.vocabulary
     scores = {name: score(actions, truth.actions, vocabulary) for name, actions in guesses.items()}
     show(recoveries, scores, options, len(sample), prior.origin)
+    for name, weighed in weighing.items():
+        weighing_table(name, weighed)
     if picture:
         from ..report.piano_roll import write_piano_roll
         from ..report.picture_note import write_note
@@ -122,7 +144,7 @@ def recover(
         name, recovery = next(iter(recoveries.items()))
         chosen = (truth.actions[picture_window], recovery.actions[picture_window])
         row = int(sample.rows[picture_window])
-        title = f"{name}, {target}, {data.name} row {row}"
+        title = f"{name}, {target}, {label(data)} row {row}"
         write_piano_roll(picture, vocabulary.names, *chosen, title=title)
         alt = f"One lane a control over {steps} steps: what was recorded above what was recovered"
         write_note(picture, "piano-roll", title, alt, this_command(seed))
@@ -130,4 +152,5 @@ def recover(
     if json_file:
         roll = piano_roll(vocabulary.names, truth.actions, searched, picture_window)
         rows = tuple(sample.rows.tolist())
-        save_result(json_file, recovered(recoveries, scores, options, data.name, rows, roll, this_command(seed)))
+        origin = this_command(seed)
+        save_result(json_file, recovered(recoveries, scores, options, label(data), rows, roll, weighing, origin))

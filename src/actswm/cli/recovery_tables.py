@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..origin import Origin
     from ..recovery.protocol import Recovery, RecoveryOptions
-    from ..results import Scores
+    from ..results import Scores, Weighing
 
     Array = NDArray[np.floating]
 
@@ -67,6 +67,17 @@ def control_table(name: str, scores: Scores) -> None:
     _wide(text_console()).print(rows)
 
 
+def weighing_table(name: str, weighing: Weighing) -> None:
+    from rich.table import Table
+
+    title = f"{name}: what the world model adds (weights chosen on {weighing.windows} windows of {weighing.chosen_on})"
+    rows = Table("control", "weight", "balanced accuracy gained", title=title)
+    for control, gained in weighing.gained.items():
+        weight = weighing.weights.get(control)
+        rows.add_row(control, "" if weight is None else f"{weight:g}", str(gained))
+    _wide(text_console()).print(rows)
+
+
 def _wide(console: Any) -> Any:
     """Tables keep their figures whole where the output is a file or a pipe."""
     if not console.is_terminal:
@@ -81,6 +92,7 @@ def recovered(
     data: str,
     rows: tuple[int, ...],
     roll: PianoRoll,
+    weighing: dict[str, Weighing],
     origin: Origin,
 ) -> Recover:
     costs = {
@@ -95,7 +107,7 @@ def recovered(
         )
         for name, found in recoveries.items()
     }
-    return Recover(data, rows, decode(RecoverOptions, asdict(options)), costs, scores, roll, origin)
+    return Recover(data, rows, decode(RecoverOptions, asdict(options)), costs, scores, roll, weighing, origin)
 
 
 def piano_roll(names: Sequence[str], recorded: Array, recovered: dict[str, Array], window: int) -> PianoRoll:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +11,21 @@ import numpy as np
 from ..errors import UserError
 
 if TYPE_CHECKING:
+    from ..branches import Render
     from ..data import WindowSample
-    from ..diagnosis.futures import Branching, Render, Rendered, TrueFutures
+    from ..diagnosis.futures import TrueFutures
     from ..diagnosis.poses import PoseGallery
     from ..model import WorldModel
 
 
-def renderer(data: Path, workers: int) -> Render:
-    """Branches the game of a recording, `workers` engines side by side."""
+def renderer(data: Path, workers: int, own_game: str | None = None) -> Render:
+    """Branches the game of a recording, `workers` engines side by side.
+
+    A file may come from anybody: code that it names runs only if the user names it as well.
+    """
     from ..data import open_checked
-    from ..diagnosis.futures import Rendered
-    from ..game import POSE
-    from ..games.branching import BranchPoint, branch_all
-    from ..games.episodes import pose_of
+    from ..games.branching import branch_all
+    from ..games.own import names_code
 
     with open_checked(data) as file:
         name, size, attributes = file.source, (file.height, file.width), file.attributes
@@ -32,21 +33,15 @@ def renderer(data: Path, workers: int) -> Render:
         raise UserError(
             f"{data}: shows task {attributes['task']!r}, whose starts are no seeds; record its game"
         )
+    if names_code(name) and own_game != name:
+        raise UserError(f"{data}: was recorded from {name}; if you trust that code, add --game {name}")
+    if own_game and own_game != name:
+        raise UserError(f"{data}: was recorded from {name}, not from {own_game}; leave --game out")
     options = attributes.get("options", {})
     if not isinstance(options, dict):
         raise UserError(f"{data}: its attribute 'options' is no JSON object of the game's options")
 
-    def render(points: Iterable[Branching]) -> Iterator[Rendered]:
-        asked = [BranchPoint(p.seed, p.prefix, list(p.alternatives), p.every) for p in points]
-        for result in branch_all(name, asked, size=size, workers=workers, options=options):
-            poses = [[pose_of(told) for told in future.telemetry] for future in result.futures]
-            yield Rendered(
-                result.start,
-                tuple(future.frames for future in result.futures),
-                tuple(np.array(rows, np.float32).reshape(len(rows), len(POSE)) for rows in poses),
-            )
-
-    return render
+    return partial(branch_all, name, size=size, workers=workers, options=options)
 
 
 def pose_gallery(model: WorldModel, futures: TrueFutures, frames: int, name: str) -> PoseGallery | None:
@@ -78,11 +73,13 @@ def pose_gallery(model: WorldModel, futures: TrueFutures, frames: int, name: str
     return PoseGallery(gallery, episode[shown], pose[shown], Rooms.of(world).at if known else None)
 
 
-def rendered_futures(sample: WindowSample, seed: int, workers: int, path: Path | None) -> TrueFutures:
+def rendered_futures(
+    sample: WindowSample, seed: int, workers: int, path: Path | None, own_game: str | None = None
+) -> TrueFutures:
     """The sample's true futures, from the file that keeps them or else from the game, with a bar."""
     from ..diagnosis.futures import default_path, true_futures
     from .results import progress
 
     path = path or default_path(sample, seed)
     with progress(f"true futures: {path.name}", len(sample)) as show:
-        return true_futures(sample, renderer(sample.path, workers), path, seed, show)
+        return true_futures(sample, renderer(sample.path, workers, own_game), path, seed, show)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from ..atomic import write_whole
+from ..json_files import write_json
 from .arguments import EXECUTOR, Executor
 from .printing import say
 from .replay_windows import FREEZE, MIN_SECONDS, PLAYERS, ROUNDS, choose, show_windows
@@ -63,7 +62,7 @@ def windows(
     rules, chosen = choose(replay, players, rounds, freeze_time, min_seconds)
     show_windows(replay, chosen)
     if json_file:
-        write_whole(json_file, json.dumps(manifest(replay, chosen, rules), indent=1))
+        write_json(json_file, manifest(replay, chosen, rules))
 
 
 @app.command()
@@ -146,7 +145,7 @@ def kit(
         out, replay, chosen, fps=fps, size=_size(size), capture=capture,  # type: ignore[arg-type]
         game_version=game_version, hlae_version=hlae_version,
     )  # fmt: skip
-    write_whole(out / "windows.json", json.dumps(manifest(replay, chosen, rules), indent=1))
+    write_json(out / "windows.json", manifest(replay, chosen, rules))
     show_windows(replay, chosen)
     say(f"{path.parent}: carry it to the Windows machine and follow README.txt there")
 

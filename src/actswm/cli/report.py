@@ -15,7 +15,7 @@ def report(
         ..., help="Run folders, results (--json files, plan folders), pictures, or folders of them."
     ),
     out: Path = typer.Option(Path("report.html"), "--out", "-o", help="HTML file to write.", callback=file_to_write),
-    title: str = typer.Option("Does the world model listen?", help="Heading of the page."),
+    title: str = typer.Option("Is the world model action-sensitive?", help="Heading of the page."),
     films: int = typer.Option(2, min=0, help="Episodes of each planning task to show as films."),
 ) -> None:
     """Make one self-contained HTML page of training runs, diagnosis, planning and recovery results.

@@ -19,8 +19,8 @@ def score(
 
     Example: actswm score predicted.mcap recorded.mcap --json score.json
     """
-    from ..atomic import write_json
     from ..controls import ActionEncoding, vocabulary_of
+    from ..json_files import write_json
     from ..recovery.owamcap_scoring import score_owamcap
     from ..results.form import encode
     from .recovery_tables import control_table, table

@@ -1,4 +1,4 @@
-"""`actswm sheet`: what a model thinks other actions would show, beside what they do show."""
+"""`actswm sheet`: what models think other actions would show, beside what they do show."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from pathlib import Path
 
 import typer
 
-from .arguments import DEVICE, MODEL, file_to_write
+from ..dataset_paths import label
+from .arguments import DEVICE, MODELS, file_to_write
 from .printing import say
-from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, SEED, SPLIT, TRUTHS, WORKERS
+from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, OWN_GAME, SEED, SPLIT, TRUTHS, WORKERS
+
+FEWER = 3
+"""Steps that are shown of each future where several models stand side by side."""
 
 
 def sheet(
-    checkpoint: Path = MODEL,
+    checkpoints: list[Path] = MODELS,
     data: Path = BRANCHING_DATA,
+    own_game: str = OWN_GAME,
     out: Path = typer.Option(Path("sheet.png"), "--out", "-o", help="PNG to write.", callback=file_to_write),
     window: int = typer.Option(
         None,
@@ -33,44 +38,62 @@ def sheet(
     workers: int = WORKERS,
     truths: Path = TRUTHS,
 ) -> None:
-    """Draw a window's true futures beside the recorded frames nearest to the predicted latents.
+    """Draw a window's true futures beside what each model expects of them.
 
-    Example: actswm sheet runs/small-actswm --data maze.h5 --window 3 --out sheet.png
+    A predicted latent is drawn by the model's decoder, if it has one, above the recorded frame nearest to it.
+
+    Example: actswm sheet freedoom-maze/lewm-rollout freedoom-maze/contrast --data maze.h5 --out sheet.png
     """
-    from ..data import sample_windows
-    from ..data.loader import sampled_windows
+    import numpy as np
+
     from ..diagnosis.sheet import counterfactual_sheet, telling_window
     from ..errors import UserError
+    from ..model.decoder import load_decoder
     from ..origin import this_command
     from ..report.picture_note import write_note
-    from ..report.sheet_picture import FutureRows, draw_sheet
+    from ..report.sheet_picture import Expectation, draw_sheet
     from .bars import bars
-    from .checkpoints import load_checkpoints
+    from .checkpoints import load_checkpoints, windows_for
     from .rendering import rendered_futures
 
-    loaded = load_checkpoints([checkpoint], device)[0]
-    frameskip = loaded.model.encoding.frameskip
-    sample = sample_windows(
-        data, windows, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed
-    )
+    loaded = load_checkpoints(checkpoints, device)
+    drawings = [load_decoder(each.model, each.path) for each in loaded]
+    sample = windows_for(loaded, data, windows, split=split, context=context, horizon=horizon, seed=seed)
     if window is not None and window >= len(sample):
         raise UserError(f"--window {window}: there are only {len(sample)} windows; raise --windows")
-    sampled_windows(sample, loaded.model)  # a model that does not fit the file fails before the long work
-    futures = rendered_futures(sample, seed, workers, truths)
+    futures = rendered_futures(sample, seed, workers, truths, own_game)
     chosen = telling_window(futures) if window is None else window
     steps = (*(step for step in (1, 2, 4, 8, 16, 32) if step < horizon), horizon)
+    several = len(loaded) > 1
+    steps = steps[-FEWER:] if several else steps
+    sheets = []
     with bars() as move:
-        show = partial(move, f"{loaded.name}: gallery")
-        shown = counterfactual_sheet(loaded.model, futures, chosen, steps, gallery, progress=show)
-    rows = [FutureRows(f"{f.kind}: {f.controls}", f.true, f.predicted) for f in shown.futures]
+        for each, drawing in zip(loaded, drawings):
+            show = partial(move, f"{each.name}: gallery")
+            draw = drawing.draw if drawing else None
+            sheets.append(counterfactual_sheet(each.model, futures, chosen, steps, gallery, draw=draw, progress=show))
+    truth = sheets[0].futures
+    kinds = [future.kind for future in truth]
+    rows = [kinds.index(kind) for kind in dict.fromkeys(kinds)] if several else range(len(kinds))
+    expectations = [
+        Expectation(
+            each.name,
+            np.stack([shown.futures[row].predicted for row in rows]),
+            np.stack([drawn for row in rows if (drawn := shown.futures[row].drawn) is not None]) if drawing else None,
+        )
+        for each, drawing, shown in zip(loaded, drawings, sheets)
+    ]
     which = (
         f"window {chosen}"
         if window is not None
         else f"window {chosen} of {len(sample)}, chosen for its futures"
     )
-    title = f"{loaded.name} on {data.name}, {which}: true frames, and those nearest to its predictions"
-    draw_sheet(shown.context, steps, rows, title, out)
-    alt = f"Frames of {len(rows)} futures from one moment, {', '.join(row.title for row in rows)}: "
-    alt += "what truly happens above what the model expects"
+    names = ", ".join(each.name for each in loaded)
+    title = f"{label(data)}, {which}: what other actions show, and what {names} expect{'' if several else 's'}"
+    words = [f"{truth[row].kind}: {truth[row].controls}" for row in rows]
+    true = np.stack([truth[row].true for row in rows])
+    draw_sheet(sheets[0].context, steps, words, true, expectations, title, out)
+    alt = f"Frames of {len(rows)} futures from one moment, {', '.join(words)}: "
+    alt += f"what truly happens beside what is expected by {names}"
     write_note(out, "sheet", title, alt, this_command(seed))
     say(f"{out}: {len(rows)} futures of window {chosen}")

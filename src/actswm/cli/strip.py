@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from ..dataset_paths import label
 from .arguments import DEVICE, MODEL, file_to_write
 from .printing import say
 from .window_options import DATA, SEED, SPLIT
@@ -60,7 +61,7 @@ def strip(
     sample = livelier(drawn, windows)
     film = strip_of(loaded.model, draws.draw, sample)
     rows = [FilmRow(row.title, row.frames, row.held, number > 0) for number, row in enumerate(film.rows)]
-    title = f"{loaded.name} on {data.name}, {len(sample)} of {len(drawn)} random moments"
+    title = f"{loaded.name} on {label(data)}, {len(sample)} of {len(drawn)} random moments"
     foot = (
         "blue: predictions, drawn by a decoder that saw real frames only and teaches the model nothing; "
         "moments chosen by what happens"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from ..atomic import write_json
+from ..json_files import write_json
+from .bars import bars
 from .printing import text_console
+
+if TYPE_CHECKING:
+    from ..game import Game
+    from ..task import Task
 
 app = typer.Typer(help="Planning tasks in the games.\n\nExample: actswm tasks list", no_args_is_help=True)
 
@@ -31,7 +37,7 @@ def list_tasks() -> None:
 
 @app.command()
 def check(
-    family: str = typer.Argument(help="Tasks of this family, such as minetest"),
+    family: str = typer.Argument(help="Tasks of this family, such as minetest, or one task (a name, or a file)."),
     json_file: Path = typer.Option(None, "--json", help="Also write the counts here."),
     workers: int = typer.Option(2, min=1, help="Engines that run side by side."),
 ) -> None:
@@ -41,19 +47,27 @@ def check(
 
     Example: actswm tasks check minetest --json tasks.json
     """
+    from collections import Counter
     from dataclasses import asdict
 
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Table
 
-    from ..games.tasks import find_task, task_names
-    from ..games.tasks.check import check_tasks
+    from ..games.registry import make_game
+    from ..games.tasks import find_task, is_task, task_names
+    from ..planning.task_check import PLAYERS, check_tasks
 
-    tasks = [find_task(name) for name in task_names(family)]
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=text_console(stderr=True)) as bar:
-        bars = {task.name: bar.add_task(task.name, total=2 * len(task.starts)) for task in tasks}
-        checks = check_tasks(tasks, workers, lambda name: bar.advance(bars[name]))
+    def open_game(task: Task) -> Game:
+        return make_game(task.game, **task.game_options)
+
+    tasks = [find_task(family)] if is_task(family) else [find_task(name) for name in task_names(family)]
+    played, episodes = Counter[str](), {task.name: len(PLAYERS) * len(task.starts) for task in tasks}
+    with bars() as move:
+
+        def show(name: str) -> None:
+            played[name] += 1
+            move(name, played[name], episodes[name])
+
+        checks = check_tasks(tasks, open_game, workers, show)
     table = Table("task", "expert", "random", "expert's chunks", "fit")
     for result in checks:
         fit = result.expert >= 0.95 * result.starts and result.random <= 0.3 * result.starts

@@ -34,6 +34,7 @@ def train(
 
     Example: actswm train small/actswm --data maze.h5 training.steps=3000 objective.hinge.margin=0.2
     """
+    from ..data import open_checked
     from ..diagnosis.probe import drift_probe
     from ..objective import schedule
     from ..origin import this_command
@@ -46,6 +47,9 @@ def train(
     from .trained_on import warn_of_other_data
 
     config = load_config(preset, overrides or [])
+    if not any(override.startswith("model.vocabulary=") for override in overrides or []):
+        with open_checked(data) as file:
+            config.model.vocabulary = file.vocabulary.spelling
     if config.training.start_from:
         warn_of_other_data([locate(config.training.start_from)], data)
     folder = out or Path("runs") / preset.replace("/", "-")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ..dataset_paths import label
 from .printing import say
 
 _SAME_RATE = 0.02
@@ -18,7 +19,7 @@ def warn_of_other_data(models: Iterable[Path], data: Path) -> None:
     with open_checked(data) as file:
         fps, size = file.fps, (file.height, file.width)
     for model in models:
-        warn_of_other_frames(model, data.name, fps, size)
+        warn_of_other_frames(model, label(data), fps, size)
 
 
 def warn_of_other_frames(

@@ -7,7 +7,10 @@ import typer
 from .arguments import dataset_file
 
 DATA = dataset_file("Dataset file.")
-BRANCHING_DATA = dataset_file("Recording of a game that can branch (Freedoom).")
+BRANCHING_DATA = dataset_file("Recording of a game that can branch (Freedoom, or your own).")
+OWN_GAME = typer.Option(
+    None, "--game", help="Your own game that made the recording (my_module:MyGame): code runs only if you name it."
+)
 SPLIT = typer.Option(
     "test", help="train, validation or test episodes; all of a recording made to evaluate on."
 )

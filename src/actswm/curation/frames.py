@@ -81,6 +81,8 @@ class Source:
     """Between the input log and the video, where they have clocks of their own."""
     unreadable: Mapping[str, int] = field(default_factory=dict)
     """What was wrong with messages or lines that did not decode, and how often."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the recording itself."""
 
 
 def segmented(

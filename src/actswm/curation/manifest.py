@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 
 from ..data import open_checked
 from ..errors import UserError
+from ..json_files import read_json, write_json
 from .report import RecordingReport
-from .work import write_json
 
 _VERSION = 1
 
@@ -82,7 +81,7 @@ def _next_path(out: Path) -> Path:
 
 def _load(path: Path) -> Manifest | None:
     try:
-        stored: dict[str, Any] = json.loads(path.read_text())
+        stored: dict[str, Any] = read_json(path)
         return Manifest(
             tuple(
                 Entry(str(one["key"]), one["first_episode"], RecordingReport.from_json(one["report"]))

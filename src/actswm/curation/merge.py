@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic import appearing_whole
 from ..data import Column, DatasetSpec, DatasetWriter, open_checked
-from ..data.journal import journal_path
 from ..data.merging import copy_episode
 from .manifest import Entry, Manifest
 from .report import RecordingReport
@@ -52,18 +51,12 @@ def merge(pieces: Sequence[Piece], out: Path, settings: CleanSettings) -> None:
         columns={**COLUMNS, "recording": Column("int32")},
         compression=settings.compression,
     )
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    temporary.unlink(missing_ok=True)
-    try:
+    with appearing_whole(out) as temporary:
         with DatasetWriter(temporary, spec) as writer:
             for number, piece in enumerate(pieces):
                 _copy(piece, number, writer)
         manifest.announce(out)
-        temporary.replace(out)
-        manifest.settle(out)
-    finally:
-        temporary.unlink(missing_ok=True)
-        journal_path(temporary).unlink(missing_ok=True)
+    manifest.settle(out)
 
 
 def _rate(pieces: Sequence[Piece]) -> float:

@@ -93,6 +93,7 @@ class RecordingReport:
             and all(isinstance(note, str) for note in fields["notes"])
             and isinstance(fields["clock"], dict | None)
             and isinstance(fields["thumbnails"], dict)
+            and fields["thumbnails"].keys() <= fields["verdicts"].keys()
         )
         if not sound:
             raise ValueError("not a report on a recording")
@@ -119,6 +120,7 @@ def _effective_fps(source: Source, outcome: Outcome) -> float:
 
 
 def _notes(source: Source, outcome: Outcome) -> Iterator[str]:
+    yield from source.notes
     if source.clock and source.clock.first_is_outlier:
         yield (
             f"its first screen message is {-source.clock.first_ns / 1e6:.0f} ms off the clock of the others (the "

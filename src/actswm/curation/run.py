@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 import uuid
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ..executor import ExecutorKind, run_tasks
+from ..json_files import read_json, write_json
 from ..processes import only_run
 from .export import Progress
 from .judging.batch import BatchFolder
@@ -23,7 +23,7 @@ from .page import write_page
 from .report import Failure, RecordingReport, RunReport
 from .settings import CleanSettings
 from .sources import Item
-from .work import Task, ask_about, clean_recording, require_judge, task_key, write_json
+from .work import Task, ask_about, clean_recording, require_judge, task_key
 
 Finished = Callable[[str, int, int], None]
 """Called with a recording's name, and how many are done of how many."""
@@ -169,7 +169,7 @@ def _done(task: Task) -> bool:
 
 
 def _read_report(task: Task) -> RecordingReport:
-    return RecordingReport.from_json(json.loads(task.report.read_text()))
+    return RecordingReport.from_json(read_json(task.report))
 
 
 def _remove_unfinished(folder: Path) -> None:

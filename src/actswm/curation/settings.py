@@ -41,7 +41,7 @@ class CleanSettings:
             "version": _RULES_VERSION,
             "domain": self.domain.name,
             "prompt": self.domain.prompt if self.judge in ("online", "batch") else None,
-            "vocabulary": self.vocabulary.name,
+            "vocabulary": self.vocabulary.spelling,
             "key_map": self.key_map.to_json() if self.key_map else None,
             "size": [self.height, self.width],
             "judge": self.judge,

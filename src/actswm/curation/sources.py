@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import UserError
 from ..formats.minestudio import FPS, MineStudioFolder
 from ..formats.owamcap import read_recording
+from ..formats.owamcap.published import out_of_sync
 from ..formats.video import NS, decode, frame_times
 from ..formats.vpt import read_vpt, video_of
 from .frames import Drop, Source, nominal_fps, segmented
@@ -92,6 +93,8 @@ def _owamcap(item: Item, settings: CleanSettings) -> Source:
     key_map = key_map or settings.domain.key_map(settings.vocabulary)
     decoding = partial(decode, recording.video_path)
     about: dict[str, Any] = {"clock": recording.clock, "unreadable": recording.unreadable}
+    if recording.key_map is None and (note := out_of_sync(item.path)):  # not of this project's own writer
+        about["notes"] = (note,)
     if settings.fps is None:
         table = prefilter(recording, pts_ns, key_map, settings.prefilter, settings.cuts)
         return Source(item.name, table, nominal_fps(pts_ns), decoding, **about)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..atomic import write_whole
+from ..atomic import appearing_whole
 from ..data import Column, DatasetSpec, DatasetWriter
-from ..data.journal import journal_path
 from ..errors import UserError
 from ..formats.owamcap.crop import crop_recording
+from ..json_files import write_json
 from .candidates import candidates_of
 from .export import Progress, export
 from .frames import Source
@@ -67,7 +66,6 @@ def task_key(item: Item, settings: CleanSettings) -> str:
 def clean_recording(task: Task, progress: Progress | None = None) -> RecordingReport | Failure:
     """Clean one recording. Its files appear under their names only when it is done."""
     judge: Judge | None = None
-    temporary = task.part.with_name(f".{task.part.name}.{os.getpid()}.tmp")
     try:
         source = open_source(task.item, task.settings)
         judge = make_judge(task)
@@ -75,14 +73,14 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
         if task.dry:
             outcome = export(source, judge, None, size, task.settings.cuts, progress)
             return RecordingReport.of(source, outcome)
-        with DatasetWriter(temporary, part_spec(source, task.settings)) as writer:
-            outcome = export(source, judge, writer, size, task.settings.cuts, progress)
-        report = RecordingReport.of(source, outcome)
-        if task.segments and task.item.kind == "owamcap":
-            pts_ns = source.table.pts_ns
-            spans = [(int(pts_ns[first]), int(pts_ns[last])) for first, last, _ in outcome.episodes]
-            crop_recording(task.item.path, spans, task.segments)
-        temporary.replace(task.part)
+        with appearing_whole(task.part) as temporary:
+            with DatasetWriter(temporary, part_spec(source, task.settings)) as writer:
+                outcome = export(source, judge, writer, size, task.settings.cuts, progress)
+            report = RecordingReport.of(source, outcome)
+            if task.segments and task.item.kind == "owamcap":
+                pts_ns = source.table.pts_ns
+                spans = [(int(pts_ns[first]), int(pts_ns[last])) for first, last, _ in outcome.episodes]
+                crop_recording(task.item.path, spans, task.segments)
         write_json(task.report, report.to_json())
         return report
     except Exception as error:
@@ -90,8 +88,6 @@ def clean_recording(task: Task, progress: Progress | None = None) -> RecordingRe
     finally:
         if judge is not None:
             judge.close()
-        temporary.unlink(missing_ok=True)
-        journal_path(temporary).unlink(missing_ok=True)
 
 
 def failure(item: Item, error: Exception) -> Failure:
@@ -155,7 +151,3 @@ def make_judge(task: Task) -> Judge:
     if settings.judge == "batch":
         return CachedJudge(settings.domain, settings.service, cache)
     return OnlineJudge(settings.domain, settings.service, cache, task.run)
-
-
-def write_json(path: Path, content: Any) -> None:
-    write_whole(path, json.dumps(content, indent=1, sort_keys=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import cv2
@@ -10,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..atomic import write_whole
-from .reader import DatasetFile
-from .validation import open_checked
+from ..dataset_paths import AnyDataset
+from .dataset import Dataset
+from .opening import open_checked
 
 CAPTION = 18
 TILE = 128
 
 
 def write_contact_sheet(
-    path: str | os.PathLike[str], out: Path, rows: int = 8, columns: int = 8, stride: int = 8, seed: int = 0
+    path: AnyDataset, out: Path, rows: int = 8, columns: int = 8, stride: int = 8, seed: int = 0
 ) -> None:
     """Each row of the sheet is one stretch of an episode, `stride` raw frames from tile to tile."""
     rng = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ def write_contact_sheet(
     write_whole(out, cv2.imencode(".png", cv2.cvtColor(image, cv2.COLOR_RGB2BGR))[1].tobytes())
 
 
-def _tile(file: DatasetFile, row: int) -> NDArray[np.uint8]:
+def _tile(file: Dataset, row: int) -> NDArray[np.uint8]:
     frame = cv2.resize(file.frames(slice(row, row + 1))[0], (TILE, TILE), interpolation=cv2.INTER_NEAREST)
     caption = np.full((CAPTION, TILE, 3), 30, np.uint8)
     text = f"e{file.episode_idx[row]}:{file.step_idx[row]} " + " ".join(

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataset_paths import AnyDataset, dataset_path
+from .opening import open_checked
 from .siblings import split_file
-from .validation import open_checked
 from .windows import Validity, WindowShape, starts_in
 
 
@@ -48,7 +49,7 @@ class WindowSample:
 
 
 def sample_windows(
-    path: Path,
+    data: AnyDataset,
     count: int,
     *,
     split: str = "test",
@@ -66,6 +67,7 @@ def sample_windows(
     before = context - 1 if validity == "strict" else 0
     shape = WindowShape(before + 1 + horizon, frameskip, validity)
     rng = np.random.default_rng(seed)
+    path = dataset_path(data)
     with open_checked(path) as file:
         rows = starts_in(file, shape, split_file(file).part(split)) + before * frameskip
         chosen = rng.choice(rows, min(count, len(rows)), replace=False)

@@ -45,5 +45,10 @@ class DatasetSpec:
 
     @property
     def chunk_frames(self) -> int:
-        """Frames in one HDF5 chunk: about a megabyte, so that any reader's chunk cache holds one."""
+        """Frames in one HDF5 chunk: about a megabyte, so that any reader's chunk cache holds one.
+
+        Compressed, each frame by itself: a window that skips frames decodes none of them.
+        """
+        if self.compression:
+            return 1
         return max(1, min(16, 2**20 // (self.height * self.width * 3)))

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Protocol
 
 import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import DataLoader, Sampler
+from torch.utils.data import Dataset as TorchDataset
 
 from ..controls import ActionEncoding
+from ..dataset_paths import AnyDataset, dataset_path
 from ..errors import UserError
+from .dataset import Dataset
 from .evaluation import WindowSample
 from .frames import FrameReader
-from .reader import DatasetFile
-from .validation import open_checked
+from .opening import open_checked
 
 PREFETCHED = 4
 """Batches that each loader process keeps ready: a step that takes longer to read holds nobody up."""
 
 
-class WindowDataset(Dataset):
+class WindowDataset(TorchDataset):
     """Windows of `steps` frames at given start rows, with the step actions between them.
 
     An item is (pixels (n, h, w, 3) uint8, actions (lead + n - 1, A') float32). Frames between the kept ones
-    are never read. Each process opens the file for itself, so workers may be forked or spawned.
+    are never read. Each process opens the files for itself, so workers may be forked or spawned.
 
     With `before`, so many earlier frames stand in front (n = before + steps); where the episode is younger they
     are its first frame, and their actions no-ops.
@@ -36,14 +37,14 @@ class WindowDataset(Dataset):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: AnyDataset,
         encoding: ActionEncoding,
         steps: int,
         starts: NDArray[np.integer],
         image_size: int | None = None,
         before: int = 0,
     ) -> None:
-        self.path = Path(path)
+        self.path = dataset_path(path)
         self.encoding = encoding
         self.steps = steps
         self.before = before
@@ -54,6 +55,7 @@ class WindowDataset(Dataset):
             first = np.repeat(file.ep_offset, file.ep_len)
             self.episode_start = first[self.starts]
             self.image_size = image_size or file.height
+            self._shape, self._parts = (file.height, file.width, 3), file.parts
         self._opened: tuple[int, FrameReader] | None = None
 
     def __getstate__(self) -> dict:
@@ -65,7 +67,7 @@ class WindowDataset(Dataset):
     @property
     def _frames(self) -> FrameReader:
         if self._opened is None or self._opened[0] != os.getpid():
-            self._opened = (os.getpid(), FrameReader(self.path))
+            self._opened = (os.getpid(), FrameReader(self._parts, self._shape))
         return self._opened[1]
 
     def actions_at(self, rows: NDArray[np.integer]) -> NDArray[np.float32]:
@@ -133,12 +135,12 @@ def sampled_windows(sample: WindowSample, model: Viewer, future: bool = True) ->
     return WindowDataset(sample.path, model.encoding, steps, sample.rows, model.image_size, before)
 
 
-def require_vocabulary(file: DatasetFile, encoding: ActionEncoding) -> None:
+def require_vocabulary(file: Dataset, encoding: ActionEncoding) -> None:
     """Refuse a file whose actions mean something else."""
     if file.vocabulary != encoding.vocabulary:
         raise UserError(
-            f"{file.path}: its vocabulary is {file.vocabulary.name!r}, but the model speaks "
-            f"{encoding.vocabulary.name!r}; set model.vocabulary or use a matching checkpoint"
+            f"{file.path}: its vocabulary is {file.vocabulary.spelling!r}, but the model speaks "
+            f"{encoding.vocabulary.spelling!r}; set model.vocabulary or use a matching checkpoint"
         )
 
 
@@ -214,10 +216,31 @@ class PlaceSampler(Sampler[list[int]]):
             yield windows.T.ravel().tolist()
 
 
+class WithTwins(Sampler[list[int]]):
+    """Batches in which the second half of every group shows the moments of the first half in another look.
+
+    `twins` (N,) is the window that shows each window's moments elsewhere; the window itself where there is none.
+    Groups are even.
+    """
+
+    def __init__(self, batches: PlaceSampler, twins: NDArray[np.integer]) -> None:
+        self.batches, self.twins = batches, twins
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for batch in self.batches:
+            groups = np.array(batch).reshape(-1, self.batches.group)
+            half = self.batches.group // 2
+            groups[:, half:] = self.twins[groups[:, :half]]
+            yield groups.ravel().tolist()
+
+
 class SideBySide(Sampler[list[int]]):
     """Batches of several samplers, one behind the other."""
 
-    def __init__(self, *parts: PlaceSampler) -> None:
+    def __init__(self, *parts: PlaceSampler | WithTwins) -> None:
         self.parts = parts
 
     def __len__(self) -> int:

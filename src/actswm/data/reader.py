@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import h5py
@@ -13,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from .dataset import Dataset, Part
 from .journal import journal_path, recover
-from .layout import EPISODE_COLUMNS, ROW_COLUMNS
+from .layout import EPISODE_COLUMNS, ROW_COLUMNS, Column
 from .soundness import check_shapes, damage_told, read_attributes
 
 
-class DatasetFile:
-    """A read-only view. Small columns come as arrays; `pixels` is an h5py dataset, read on demand."""
+class DatasetFile(Dataset):
+    """One file. `pixels` is an h5py dataset, read on demand."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -59,34 +58,6 @@ class DatasetFile:
     def pixels(self) -> h5py.Dataset:
         return self._file["pixels"]
 
-    @cached_property
-    def action(self) -> NDArray[np.float32]:
-        return self.column("action").astype(np.float32, copy=False)
-
-    @cached_property
-    def episode_idx(self) -> NDArray[np.int64]:
-        return self.column("episode_idx")
-
-    @cached_property
-    def step_idx(self) -> NDArray[np.int64]:
-        return self.column("step_idx")
-
-    @cached_property
-    def frame_valid(self) -> NDArray[np.bool_]:
-        return self.column("frame_valid").astype(bool)
-
-    @cached_property
-    def boundary_mask(self) -> NDArray[np.bool_]:
-        return self.column("boundary_mask").astype(bool)
-
-    @cached_property
-    def ep_len(self) -> NDArray[np.int32]:
-        return self.column("ep_len")
-
-    @cached_property
-    def ep_offset(self) -> NDArray[np.int64]:
-        return self.column("ep_offset")
-
     def column(self, name: str, rows: slice = slice(None)) -> NDArray[Any]:
         """Any small column, whole or in part."""
         if name not in self._file:
@@ -99,8 +70,13 @@ class DatasetFile:
         return self.column("pixels", rows)  # type: ignore[arg-type]
 
     @property
-    def extra_columns(self) -> tuple[str, ...]:
-        return tuple(name for name in self._file if name not in (*ROW_COLUMNS, *EPISODE_COLUMNS))
+    def columns(self) -> dict[str, Column]:
+        extra = {name: self._file[name] for name in self._file if name not in (*ROW_COLUMNS, *EPISODE_COLUMNS)}
+        return {name: Column(str(column.dtype), column.shape[1:]) for name, column in extra.items()}
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.path, self.num_frames),)
 
     @property
     def height(self) -> int:
@@ -120,11 +96,3 @@ class DatasetFile:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> DatasetFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -9,34 +9,40 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .reader import DatasetFile
+from .dataset import Dataset
+from .links import links
+from .twins import TWIN
 from .windows import Split, split_episodes
 
 REPEATS = "repeats"
 
 
-def first_shown(file: DatasetFile) -> NDArray[np.int64]:
+def first_shown(file: Dataset) -> NDArray[np.int64]:
     """For each row the row that showed its frame first: (frames,)."""
-    rows = np.arange(file.num_frames)
-    return rows - file.column(REPEATS) if REPEATS in file.extra_columns else rows
+    return np.arange(file.num_frames) - links(file, REPEATS)
 
 
-def is_sibling(file: DatasetFile) -> NDArray[np.bool_]:
+def moments(file: Dataset) -> NDArray[np.int64]:
+    """For each row the first row that shows its moment, in whatever look: (frames,)."""
+    return first_shown(file) - links(file, TWIN)
+
+
+def is_sibling(file: Dataset) -> NDArray[np.bool_]:
     """For each episode: does it begin with rows of another one?"""
     return first_shown(file)[file.ep_offset] != file.ep_offset
 
 
-def split_file(file: DatasetFile, seed: int = 3072) -> Split:
-    """Train, validation and test episodes; siblings go where the episode goes that they leave."""
-    siblings = is_sibling(file)
-    played = np.flatnonzero(~siblings)
+def split_file(file: Dataset, seed: int = 3072) -> Split:
+    """Train, validation and test episodes; siblings go where the episode goes that they leave, twins with the first."""
+    first = moments(file)[file.ep_offset]
+    played = np.flatnonzero(first == file.ep_offset)
     split = split_episodes(len(played), seed)
-    origin = file.episode_idx[first_shown(file)[file.ep_offset]]
+    origin = file.episode_idx[first]
     parts = (np.flatnonzero(np.isin(origin, played[part])) for part in (split.train, split.validation, split.test))
     return Split(*parts)
 
 
-def actions_before(file: DatasetFile, row: int) -> NDArray[np.float32]:
+def actions_before(file: Dataset, row: int) -> NDArray[np.float32]:
     """All raw actions from the reset to the state that `row` shows, those before a fork included."""
     begin = int(file.ep_offset[file.episode_idx[row]])
     shown = first_shown(file)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 
-from .validation import open_checked
+from ..dataset_paths import AnyDataset
+from .opening import open_checked
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Summary:
         return self.frames / self.fps / 3600
 
 
-def summarise(path: str | os.PathLike[str]) -> Summary:
+def summarise(path: AnyDataset) -> Summary:
     with open_checked(path) as file:
         action = file.action
         inside = file.episode_idx[1:] == file.episode_idx[:-1]

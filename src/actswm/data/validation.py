@@ -17,8 +17,8 @@ BLOCK = 2**18
 """Rows that are checked at a time: a broken promise is found before a large file is in memory."""
 
 
-def open_checked(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> DatasetFile:
-    """Open a dataset file that keeps every promise of `layout`; the one way in for files from outside.
+def open_file(path: str | os.PathLike[str], *, may_be_empty: bool = False) -> DatasetFile:
+    """Open one dataset file that keeps every promise of `layout`.
 
     `may_be_empty`: for an output to be continued, in which there may be no episode yet.
     """
@@ -31,11 +31,6 @@ def open_checked(path: str | os.PathLike[str], *, may_be_empty: bool = False) ->
         file.close()
         raise
     return file
-
-
-def validate(path: str | os.PathLike[str]) -> None:
-    """Raise `UserError` unless the file keeps every promise of `layout`."""
-    open_checked(path).close()
 
 
 @lru_cache(maxsize=64)

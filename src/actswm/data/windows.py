@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .reader import DatasetFile
+from .dataset import Dataset
 
 Validity = Literal["strict", "endpoints"]
 
@@ -63,7 +63,7 @@ def valid_starts(
     return start[good]
 
 
-def starts_in(file: DatasetFile, shape: WindowShape, episodes: NDArray[np.integer]) -> NDArray[np.int64]:
+def starts_in(file: Dataset, shape: WindowShape, episodes: NDArray[np.integer]) -> NDArray[np.int64]:
     """Valid starts inside the given episodes; an error says so if there is none."""
     starts = valid_starts(file.episode_idx, file.frame_valid, file.boundary_mask, shape)
     starts = starts[np.isin(file.episode_idx[starts], episodes)]

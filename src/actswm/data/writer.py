@@ -20,7 +20,7 @@ from ..processes import interrupts_held_back
 from .journal import JournaledFile, journal_path
 from .layout import FORMAT_VERSION, DatasetSpec
 from .soundness import damage_told
-from .validation import open_checked
+from .validation import open_file
 
 _SMALL_CHUNK = 1024
 
@@ -240,7 +240,7 @@ def _create(path: Path, spec: DatasetSpec) -> None:
             )
         file.attrs["format_version"] = FORMAT_VERSION
         file.attrs["fps"] = float(spec.fps)
-        file.attrs["vocabulary"] = spec.vocabulary.name
+        file.attrs["vocabulary"] = spec.vocabulary.spelling
         file.attrs["control_names"] = list(spec.vocabulary.names)
         file.attrs["source"] = spec.source
         file.attrs["action_origin"] = spec.action_origin
@@ -252,10 +252,10 @@ def _create(path: Path, spec: DatasetSpec) -> None:
 
 def _require_same(path: Path, spec: DatasetSpec) -> None:
     """Refuse to append rows of another kind."""
-    with open_checked(path, may_be_empty=True) as file:
+    with open_file(path, may_be_empty=True) as file:
         found = {
             "frame size": (file.height, file.width),
-            "vocabulary": file.vocabulary.name,
+            "vocabulary": file.vocabulary.spelling,
             "fps": file.fps,
             "source": file.source,
             "action origin": file.action_origin,
@@ -267,7 +267,7 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
         }
     wanted = {
         "frame size": (spec.height, spec.width),
-        "vocabulary": spec.vocabulary.name,
+        "vocabulary": spec.vocabulary.spelling,
         "fps": float(spec.fps),
         "source": spec.source,
         "action origin": spec.action_origin,

@@ -63,12 +63,12 @@ def draw_alternatives(
 ) -> NDArray[np.float32]:
     """Recorded raw actions (n, A) and two other windows' -> (8, n, A) in the order of `KINDS`."""
     chosen = rng.choice(np.array(controls), 2, replace=len(controls) < 2)
-    edits = [turned_over(recorded, habits, str(name)) for name in chosen]
+    edits = [edited(recorded, habits, str(name)) for name in chosen]
     plays = [habits.play(len(recorded), rng) for _ in range(2)]
     return np.stack([recorded, np.zeros_like(recorded), *others, *edits, *plays])
 
 
-def turned_over(recorded: NDArray[np.float32], habits: Habits, control: str) -> NDArray[np.float32]:
+def edited(recorded: NDArray[np.float32], habits: Habits, control: str) -> NDArray[np.float32]:
     """One control released throughout if it was active at least half of the time, else held throughout."""
     index = habits.vocabulary.index(control)
     actions = recorded.copy()

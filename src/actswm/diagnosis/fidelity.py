@@ -120,19 +120,19 @@ def counterfactual_fidelity(
         items = np.arange(index[0] * count, (index[-1] + 1) * count)
         truth = model.encode(frames.read(items)[0][:, 1:]).unflatten(0, (-1, count))
         looks = stored.read(items)[0][:, 1:].unflatten(0, (-1, count)).numpy()
-        judged = _judge(
+        compared = _compared(
             predicted.cpu().double(),  # not every device has doubles
             truth.cpu().double(),
             context.latents[:, -1].cpu().double(),
             _looks_same(looks),
             futures.valid[index],
         )
-        parts.append((*judged, *_where(predicted, futures.pose[index], futures.sample.episode[index], poses)))
+        parts.append((*compared, *_where(predicted, futures.pose[index], futures.sample.episode[index], poses)))
         progress(int(index[-1]) + 1)
     return Fidelity(futures.sample.episode, *(np.concatenate(part) for part in zip(*parts)))
 
 
-def _judge(
+def _compared(
     predicted: Tensor, truth: Tensor, now: Tensor, same: NDArray[np.bool_], valid: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], ...]:
     """Predictions and truths (B, 8, K, D), z_t (B, D), which futures look the same (B, 8, 8, K), and which

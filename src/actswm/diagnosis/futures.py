@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,41 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..branches import Branches, BranchPoint, Render
 from ..controls import ActionEncoding
-from ..data import Column, DatasetFile, DatasetSpec, DatasetWriter, WindowSample, open_checked
+from ..data import Column, Dataset, DatasetSpec, DatasetWriter, WindowSample, open_checked
 from ..data.evaluation import partners
 from ..data.loader import WindowDataset
 from ..data.siblings import actions_before
+from ..dataset_paths import home, label
 from ..errors import UserError
-from ..game import POSE, Frame
+from ..game import POSE
 from .alternatives import KINDS, Habits, draw_alternatives
 from .sensitivity import effective_controls
-
-
-@dataclass(frozen=True)
-class Branching:
-    """A state of a game as the way to it (seed and raw actions), and raw action sequences to try there.
-
-    Of each future every `every`-th frame is wanted.
-    """
-
-    seed: int
-    prefix: NDArray[np.float32]
-    alternatives: NDArray[np.float32]
-    every: int
-
-
-@dataclass(frozen=True)
-class Rendered:
-    """The frame at the branching point, and the frames and poses (n, 5) of each future (fewer where it ended early)."""
-
-    start: Frame
-    futures: tuple[NDArray[np.uint8], ...]
-    poses: tuple[NDArray[np.float32], ...]
-
-
-Render = Callable[[Iterable[Branching]], Iterator[Rendered]]
-"""The game's part: futures of many branching points, in order."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +51,8 @@ class TrueFutures:
 def default_path(sample: WindowSample, seed: int) -> Path:
     """Beside the recording, named after everything that determines the futures."""
     key = hashlib.sha256(json.dumps(_attributes(sample, seed)).encode()).hexdigest()[:10]
-    return sample.path.with_name(f"{sample.path.stem}.futures-{key}.h5")
+    beside = home(sample.path)
+    return beside.with_name(f"{beside.stem}.futures-{key}.h5")
 
 
 def true_futures(
@@ -108,7 +85,7 @@ def true_futures(
         return TrueFutures(path, sample, raw.reshape(*shape[:2], -1, raw.shape[-1]), valid, pose)
 
 
-def branchings(sample: WindowSample, seed: int) -> list[Branching]:
+def branchings(sample: WindowSample, seed: int) -> list[BranchPoint]:
     """Where each window branches, and its eight action sequences: functions of the sample and the seed."""
     controls = effective_controls(sample)
     with open_checked(sample.path) as file:
@@ -126,17 +103,18 @@ def branchings(sample: WindowSample, seed: int) -> list[Branching]:
                 recorded, others, controls, habits, np.random.default_rng((seed, 2, window))
             )
             prefix = actions_before(file, int(row))
-            points.append(Branching(int(seeds[row]), prefix, drawn, sample.frameskip))
+            points.append(BranchPoint(int(seeds[row]), prefix, drawn, sample.frameskip))
     return points
 
 
-def _append(writer: DatasetWriter, point: Branching, rendered: Rendered, future: int, horizon: int) -> None:
-    frames = np.concatenate([rendered.start[None], rendered.futures[future]])
+def _append(writer: DatasetWriter, point: BranchPoint, rendered: Branches, future: int, horizon: int) -> None:
+    told = rendered.futures[future]
+    frames = np.concatenate([rendered.start[None], told.frames])
     missing = horizon + 1 - len(frames)
-    raw = point.alternatives[future].reshape(horizon, point.every, -1)
+    raw = np.float32(point.alternatives[future]).reshape(horizon, point.every, -1)
     raw = np.concatenate([raw, np.zeros_like(raw[:1])])
     pose = np.full((horizon + 1, len(POSE)), np.nan, np.float32)
-    pose[1 : len(frames)] = rendered.poses[future]
+    pose[1 : len(frames)] = told.pose
     writer.append(
         np.concatenate([frames, np.repeat(frames[-1:], missing, 0)]),
         raw[:, 0],
@@ -175,7 +153,7 @@ def _attributes(sample: WindowSample, seed: int) -> dict[str, Any]:
             content.update(np.ascontiguousarray(column).tobytes())
     return {
         "true_futures_of": content.hexdigest(),
-        "recording": sample.path.name,
+        "recording": label(sample.path),
         "windows": len(sample),
         "context": sample.context,
         "horizon": sample.horizon,
@@ -196,11 +174,11 @@ def _require_same(path: Path, spec: DatasetSpec) -> None:
                 )
 
 
-def _require_recorded(file: DatasetFile, sample: WindowSample, window: int, rendered: Rendered) -> None:
+def _require_recorded(file: Dataset, sample: WindowSample, window: int, rendered: Branches) -> None:
     """The recorded actions must give the recorded frames, or the other futures are not to be believed."""
     now = sample.rows[window]
     rows = now + sample.frameskip * np.arange(sample.horizon + 1)
-    frames = np.concatenate([rendered.start[None], rendered.futures[0]])
+    frames = np.concatenate([rendered.start[None], rendered.futures[0].frames])
     if not np.array_equal(frames, file.frames(rows)):
         raise UserError(
             f"{file.path}: playing the actions before row {now} again does not give the recorded frames; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..json_files import read_json
 
 HISTORY = ("command", "commit", "machine", "version")
 """What made a result: no part of it."""
@@ -31,7 +31,7 @@ class Difference:
 def read_expected(path: Path) -> Any:
     """A result as `--json` wrote it."""
     try:
-        tree = json.loads(path.read_text())
+        tree = read_json(path)
         for _ in _leaves(tree):  # every figure is a number that fits
             pass
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which controls does a model obey? Each is held down, or kept up, throughout the rollout, all else as recorded."""
+"""To which controls is a model sensitive? Each is held down, or kept up, throughout; all else is as recorded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .windows import encoded_cases
 def effective_controls(sample: WindowSample) -> tuple[str, ...]:
     """The controls that do something in the recorded world, where its file tells; else all."""
     with open_checked(sample.path) as file:
-        names = file.attributes.get("effective") or file.vocabulary.names
-        return tuple(name for name in file.vocabulary.names if name in names)
+        told, names = file.attributes.get("effective"), file.vocabulary.names
+        return tuple(name for name in names if name in told) if isinstance(told, list) and told else names
 
 
 @torch.no_grad()
@@ -38,7 +38,7 @@ def control_sensitivity(
     done = 0
     for case in encoded_cases(sample, model, batch):
         edits = [
-            edited(case.recorded, model.encoding, name, value)
+            held_at(case.recorded, model.encoding, name, value)
             for name in controls
             for value in (float(model.action_scale[model.encoding.vocabulary.index(name)]), 0.0)
         ]
@@ -64,7 +64,7 @@ def control_sensitivity(
     )
 
 
-def edited(steps: Tensor, encoding: ActionEncoding, control: str, value: float) -> Tensor:
+def held_at(steps: Tensor, encoding: ActionEncoding, control: str, value: float) -> Tensor:
     """Step actions (..., A') with one control at a raw `value` in every raw step."""
     index = encoding.vocabulary.index(control)
     raw = np.zeros((encoding.frameskip, encoding.vocabulary.size), np.float32)

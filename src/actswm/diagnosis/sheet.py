@@ -1,4 +1,4 @@
-"""Counterfactuals for the eye: a predicted latent is shown as the recorded frame whose latent is nearest."""
+"""Counterfactuals for the eye: a predicted latent is shown as the recorded frame whose latent is nearest, and drawn."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..data import open_checked
 from ..data.loader import sampled_windows
 from ..model import Context, WorldModel
+from ..model.decoder import Draw
 from .alternatives import KINDS
 from .futures import TrueFutures
 from .gallery import Gallery
@@ -22,13 +23,15 @@ class Counterfactual:
     """Frames (n, h, w, 3) at the shown steps: true ones (black once the future has ended), and stand-ins for the
     predicted latents.
 
-    `controls` says which controls were active, and for which share of the raw steps.
+    `controls` says which controls were active, and for which share of the raw steps. `drawn` is what a decoder makes
+    of the same latents.
     """
 
     kind: str
     controls: str
     true: NDArray[np.uint8]
     predicted: NDArray[np.uint8]
+    drawn: NDArray[np.uint8] | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def counterfactual_sheet(
     steps: tuple[int, ...],
     gallery: int = 4000,
     seed: int = 0,
+    draw: Draw | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Sheet:
     """One window of `futures`. Stand-ins come from `gallery` recorded frames, none of the window's own episode.
@@ -74,9 +78,9 @@ def counterfactual_sheet(
         elsewhere = file.episode_idx != file.episode_idx[futures.sample.rows[window]]
         rows = np.flatnonzero(file.frame_valid & elsewhere)
     looks = Gallery.of(model, futures.sample.path, rows, gallery, seed, progress)
-    standing_in = looks.nearest(predicted[:, places].flatten(0, 1)).reshape(
-        len(KINDS), len(steps), *pixels.shape[1:]
-    )
+    asked, shape = predicted[:, places].flatten(0, 1), (len(KINDS), len(steps), *pixels.shape[1:])
+    standing_in = looks.nearest(asked).reshape(shape)
+    drawn = draw(asked).reshape(shape) if draw else None
     true = futures.frames(model.config.image_size)
     entries = []
     for future, kind in enumerate(KINDS):
@@ -89,6 +93,7 @@ def counterfactual_sheet(
                     futures.valid[window, future, places, None, None, None], frames[1:][places].numpy(), 0
                 ),
                 standing_in[future],
+                None if drawn is None else drawn[future],
             )
         )
     return Sheet(pixels.numpy(), steps, tuple(entries))

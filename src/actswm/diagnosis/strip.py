@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..data import WindowSample, open_checked
 from ..data.evaluation import partners
 from ..data.loader import sampled_windows
 from ..model import Context, WorldModel
-
-Draw = Callable[[Tensor], NDArray[np.uint8]]
-"""Latents (n, D) -> frames (n, h, w, 3): a decoder's drawings."""
+from ..model.decoder import Draw
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..controls import KEYS14, MINECRAFT, Vocabulary, vocabulary_of
 from ..errors import UserError
+from ..json_files import read_json
 
 MOUSE_BUTTONS = ("left", "right", "middle", "x1", "x2")
 """Button names of OWAMcap, in the order of Windows' RI_MOUSE_* flag pairs (down = 1 << 2i, up = 2 << 2i)."""
@@ -36,6 +36,9 @@ VIRTUAL_KEYS: dict[str, int] = {
 _MOUSE_INPUTS = {f"Mouse{name.capitalize()}": index for index, name in enumerate(MOUSE_BUTTONS)}
 _MOTION = {"Turn_L": "-x", "Turn_R": "+x", "Look_U": "-y", "Look_D": "+y", "yaw": "+x", "pitch": "+y"}
 
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+"""Inputs for less, and inputs for more."""
+
 
 @dataclass(frozen=True)
 class KeyMap:
@@ -51,8 +54,17 @@ class KeyMap:
     """Turn/Look are pressed where a frame's motion is strictly more than this."""
     degrees_per_count: float = 360 / 2400
     """Camera degrees of one mouse count, for vocabularies with continuous camera controls."""
+    pairs: Mapping[str, Pair] = field(default_factory=dict)
+    """Other continuous controls: the inputs for less and for more. People play with them; OWAMcap has none."""
+    moved: Mapping[str, float] = field(default_factory=dict)
+    """How far such an input moves its control in a raw step; 1 where nothing is said."""
 
     def __post_init__(self) -> None:
+        for control, (less, more) in self.pairs.items():
+            self.vocabulary.index(control)
+            for name in (*less, *more):
+                if name not in VIRTUAL_KEYS and name not in _MOUSE_INPUTS:
+                    raise UserError(f"key map: unknown input {name!r} for {control!r} (use W, Left, MouseLeft...)")
         for control, inputs in self.bindings.items():
             if control in _MOTION:
                 raise UserError(f"key map: {control!r} comes from mouse motion and cannot be bound to a key")
@@ -99,7 +111,7 @@ class KeyMap:
 
     def to_json(self) -> dict[str, object]:
         return {
-            "vocabulary": self.vocabulary.name,
+            "vocabulary": self.vocabulary.spelling,
             "bindings": {control: list(inputs) for control, inputs in self.bindings.items()},
             "threshold_px": self.threshold_px,
             "degrees_per_count": self.degrees_per_count,
@@ -123,7 +135,7 @@ class KeyMap:
     @classmethod
     def from_file(cls, path: Path) -> KeyMap:
         try:
-            return cls.from_json(json.loads(path.read_text()), str(path))
+            return cls.from_json(read_json(path), str(path))
         except (OSError, ValueError) as error:
             raise UserError(f"{path}: cannot be read as a JSON key map ({error})") from None
 
@@ -163,3 +175,11 @@ MINECRAFT_KEYS = KeyMap(
 """Minecraft's own default bindings, for the Minecraft vocabulary."""
 
 DEFAULT_KEYS = {key_map.vocabulary.name: key_map for key_map in (SHOOTER_KEYS, MINECRAFT_KEYS)}
+
+
+def keys_of(vocabulary: Vocabulary) -> KeyMap:
+    """The key map with which recordings of a vocabulary are written as OWAMcap."""
+    if vocabulary.name not in DEFAULT_KEYS:
+        known = ", ".join(DEFAULT_KEYS)
+        raise UserError(f"OWAMcap is written of keys and mouse ({known}), not of {vocabulary.spelling!r}")
+    return DEFAULT_KEYS[vocabulary.name]

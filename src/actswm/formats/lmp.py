@@ -7,7 +7,6 @@ something else. So a run is a folder.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UserError
+from ..json_files import read_json
 from .replay import Player, Replay, Round, Track
 
 RUN = "run.json"
@@ -48,7 +48,7 @@ def read_lmp_run(path: Path) -> LmpRun:
     if not path.exists():
         raise UserError(f"{path}: is not there; `actswm replay record freedoom/WORLD` makes a folder of demos")
     try:
-        stored = json.loads(path.read_text())
+        stored = read_json(path)
         episodes = tuple(LmpEpisode(**one) for one in stored["episodes"])
         run = LmpRun(path.parent, dict(stored["plan"]), episodes)
         if not all(_plausible(episode) for episode in episodes):

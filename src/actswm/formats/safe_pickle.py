@@ -81,9 +81,9 @@ def load_plain(data: bytes, source: str) -> Any:
 class _Machine:
     """A pickle is a list of steps for a stack and a memo."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, most: int) -> None:
         self.result: Any = None
-        self._room, self._most = room, room
+        self._left = self._most = most
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
@@ -193,8 +193,8 @@ class _Machine:
         _require(sides and isinstance(raw, (bytes, bytearray)), "an array's bytes do not fit its shape")
         size = math.prod(shape) * dtype.real.itemsize
         _require(len(raw) == size, "an array's bytes do not fit its shape")
-        self._room -= size
-        _require(self._room >= 0, "its arrays are far larger than itself")
+        self._left -= size
+        _require(self._left >= 0, "its arrays are far larger than itself")
         return bytes(raw)
 
     def _require_plain(self, result: Any) -> None:

@@ -29,25 +29,34 @@ def to_ns(pts: int, time_base: Fraction) -> int:
 
 
 class VideoWriter:
-    """H.264 in Matroska, nearly lossless (4:4:4, so that colours of small frames survive).
+    """H.264, nearly lossless (4:4:4, so that colours of small frames survive): Matroska, or by its ending MP4.
 
-    Matroska counts in milliseconds, so `pts_ns` must be whole milliseconds: what is written is what is read.
+    Matroska counts in milliseconds, so `pts_ns` must be whole milliseconds: what is written is what is read. MP4
+    counts in frames of an even rate.
     """
 
-    def __init__(self, path: Path, *, height: int, width: int, fps: Fraction, crf: int = 8) -> None:
+    def __init__(
+        self, path: Path, *, height: int, width: int, fps: Fraction, crf: int = 8, gop: int | None = None
+    ) -> None:
         self.path = path
-        self._container = av.open(str(path), "w", format="matroska")
+        mp4 = path.suffix == ".mp4"
+        self._tick = 1 / fps if mp4 else _MATROSKA_TICK
+        self._container = av.open(str(path), "w", format="mp4" if mp4 else "matroska")
         self._stream: Any = self._container.add_stream("libx264", rate=fps)
         self._stream.height, self._stream.width, self._stream.pix_fmt = height, width, "yuv444p"
-        self._stream.time_base = self._stream.codec_context.time_base = _MATROSKA_TICK
-        self._stream.codec_context.gop_size = max(1, round(fps))
+        self._stream.time_base = self._stream.codec_context.time_base = self._tick
+        self._stream.codec_context.gop_size = gop or max(1, round(fps))
         self._stream.options = {"crf": str(crf), "preset": "veryfast", "bf": "0"}
 
     def add(self, rgb: NDArray[np.uint8], pts_ns: int) -> None:
         if pts_ns % MS:
             raise ValueError(f"Matroska cannot hold a timestamp of {pts_ns} ns: not whole milliseconds")
+        self.add_at(rgb, pts_ns // MS)
+
+    def add_at(self, rgb: NDArray[np.uint8], tick: int) -> None:
+        """A frame at a whole number of the container's ticks: milliseconds, or frames."""
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
-        frame.pts, frame.time_base = pts_ns // MS, _MATROSKA_TICK
+        frame.pts, frame.time_base = tick, self._tick
         self._container.mux(self._stream.encode(frame))
 
     def close(self) -> None:
@@ -125,11 +134,16 @@ def frame_times(path: Path) -> NDArray[np.int64]:
     return np.array(sorted(times) if reordered else times, np.int64)
 
 
-def decode(path: Path) -> Iterator[DecodedFrame]:
-    """Every decodable frame of the first video track, in order. Damaged packets are skipped."""
+def decode(path: Path, start_ns: int = 0) -> Iterator[DecodedFrame]:
+    """Every decodable frame of the first video track, in order. Damaged packets are skipped.
+
+    With `start_ns` it begins at a key frame at or before that time.
+    """
     container, stream = _open_video(path)
     with container:
         try:
+            if start_ns:
+                container.seek(int(start_ns / NS / stream.time_base), stream=stream)
             for picture, corrupt in pictures(container, stream):
                 if picture.pts is not None:
                     yield DecodedFrame(to_ns(picture.pts, picture.time_base), picture, corrupt)

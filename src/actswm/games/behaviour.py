@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..controls import KEYS14, Vocabulary
 from ..errors import UserError
-from ..game import Frame, Game
-
-RawAction = NDArray[np.float32]
-
-
-class Behaviour(Protocol):
-    """Chooses the raw action for a frame; `info` is the game's, with events and telemetry."""
-
-    def act(self, frame: Frame, info: Mapping[str, Any]) -> RawAction: ...
-
+from ..game import Frame, Game, Info, Policy, RawAction
+from .wanderer import Wanderer
 
 HELD: dict[str, tuple[float, float]] = {
     "W": (36, 30),
@@ -74,7 +65,7 @@ class Explorer:
         self._level = 0
         self._walks = False
 
-    def act(self, frame: Frame, info: Mapping[str, Any]) -> RawAction:
+    def act(self, frame: Frame, info: Info) -> RawAction:
         keys = next(self._schedule)
         self._leave_dead_end(keys, info["telemetry"])
         for winner, loser in self._opposites:
@@ -140,7 +131,7 @@ class RandomKeys:
         self._left = 0
         self._action = vocabulary.noop()
 
-    def act(self, frame: Frame, info: Mapping[str, Any]) -> RawAction:
+    def act(self, frame: Frame, info: Info) -> RawAction:
         if self._left == 0:
             self._left = self.HOLD
             pressed = self._rng.random(self._vocabulary.size) < self.PRESSED
@@ -156,8 +147,8 @@ class Noisy:
 
     def __init__(
         self,
-        behaviour: Behaviour,
-        noise: Behaviour,
+        behaviour: Policy,
+        noise: Policy,
         steps: int,
         rng: np.random.Generator,
         share: float = 0.15,
@@ -166,7 +157,7 @@ class Noisy:
         self._rate = share / (self._steps * (1 - share))
         self._left = 0
 
-    def act(self, frame: Frame, info: Mapping[str, Any]) -> RawAction:
+    def act(self, frame: Frame, info: Info) -> RawAction:
         if self._left == 0 and self._rng.random() < self._rate:
             self._left = self._steps
         if self._left == 0:
@@ -179,11 +170,15 @@ BEHAVIOURS = ("explorer", "random", "expert")
 """`expert` plays tasks and is made where the task is known."""
 
 
-def make_behaviour(name: str, game: Game, rng: np.random.Generator) -> Behaviour:
+def make_behaviour(name: str, game: Game, rng: np.random.Generator) -> Policy:
     """The behaviour called `name` for one episode of `game`."""
     if name == "random":
+        if hasattr(game, "spread"):
+            return Wanderer(rng, game, hold=RandomKeys.HOLD, sticky=False)
         return RandomKeys(rng, game.vocabulary, game.effective)
     if name == "explorer":
+        if hasattr(game, "spread"):  # another's game: see `own`
+            return Wanderer(rng, game)
         if game.vocabulary is not KEYS14:
             raise UserError(
                 f"the explorer presses keys14, but {game.name} speaks {game.vocabulary.name}; use random"

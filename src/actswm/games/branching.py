@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from types import MappingProxyType
@@ -18,13 +17,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..branches import Branches, BranchPoint, Future
 from ..errors import UserError
-from ..game import Frame, Game
+from ..game import POSE, Game, Step, pose_of
 from ..processes import die_with_parent, starting_workers
 from .registry import DEFAULT_SIZE, make_game
-
-Step = tuple[Frame, float, bool, bool, dict[str, Any]]
-"""What a game's `step` returns."""
+from .repeatable import require_repeatable
 
 
 @runtime_checkable
@@ -36,44 +34,11 @@ class FastForward(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class BranchPoint:
-    """A state, as the way to it, and what is to be tried there.
-
-    `prefix` (n, A) and each alternative (m, A) are raw actions; `every` keeps each `every`-th frame of a future
-    (frameskip 4: the frames of the model steps) and draws no others.
-    """
-
-    seed: int
-    prefix: NDArray[np.floating]
-    alternatives: Sequence[NDArray[np.floating]]
-    every: int = 1
-
-
-@dataclass(frozen=True)
-class Future:
-    """`frames[i]` and `telemetry[i]` follow the alternative's raw action number (i + 1) * every.
-
-    Where the episode ends earlier (a death), frames are fewer than asked for.
-    """
-
-    frames: NDArray[np.uint8]
-    telemetry: tuple[Mapping[str, float], ...]
-
-
-@dataclass(frozen=True)
-class Branches:
-    """The frame at the branching point, and the future of each alternative."""
-
-    start: Frame
-    futures: tuple[Future, ...]
-
-
 def branch(
     game: Game,
     seed: int,
     prefix: NDArray[np.floating],
-    alternatives: Sequence[NDArray[np.floating]],
+    alternatives: NDArray[np.floating] | Sequence[NDArray[np.floating]],
     *,
     every: int = 1,
 ) -> Branches:
@@ -85,7 +50,7 @@ def branch(
         raise UserError(f"{game.name} is not deterministic, so it cannot branch; use a freedoom world")
     if every < 1 or any(len(actions) % every for actions in alternatives):
         raise UserError(f"alternatives must be a multiple of every={every} raw steps long")
-    if not alternatives:
+    if not len(alternatives):
         raise UserError("branch needs at least one alternative")
     futures = []
     for actions in alternatives:
@@ -132,20 +97,21 @@ def _branch_at(name: str, size: tuple[int, int], options: dict[str, Any], point:
     if _game is None:
         try:
             _game = make_game(name, size=size, **options)
+            require_repeatable(_game)
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise UserError(f"{name}: cannot be opened with the options {options} ({error})") from None
     return branch(_game, point.seed, point.prefix, point.alternatives, every=point.every)
 
 
 def _future(game: Game, shape: tuple[int, ...], actions: NDArray[np.floating], every: int) -> Future:
-    frames, telemetry = [], []
+    frames, poses = [], []
     for first in range(0, len(actions), every):
         frame, _, terminated, truncated, info = fast_forward(game, actions[first : first + every])
         if terminated or truncated:
             break
         frames.append(frame)
-        telemetry.append(info["telemetry"])
-    return Future(np.array(frames, np.uint8).reshape(-1, *shape), tuple(telemetry))
+        poses.append(pose_of(info["telemetry"]))
+    return Future(np.array(frames, np.uint8).reshape(-1, *shape), np.array(poses, np.float32).reshape(-1, len(POSE)))
 
 
 def fast_forward(game: Game, actions: NDArray[np.floating]) -> Step:

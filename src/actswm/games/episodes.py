@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chunks import RAW_STEPS, load_library
+from ..chunks.policies import random_chunks, sticky_chunks
 from ..errors import UserError
-from ..game import POSE, Frame, Game
-from .behaviour import Behaviour, Noisy, make_behaviour, unknown_behaviour
-from .chunks import RAW_STEPS, load_library
+from ..game import POSE, Frame, Game, Info, Policy, Start, pose_of
+from ..task import Task
+from .behaviour import Noisy, make_behaviour, unknown_behaviour
 from .registry import DEFAULT_SIZE, make_game
-from .tasks import Info, Start, Task, find_task, task_names
-from .tasks.policies import random_chunks, sticky_chunks
+from .tasks import find_task, is_task
 
 AFTERMATH = 20
 """Raw steps that are kept after a task's success: what it looks like belongs to the episode."""
-
-
-def pose_of(telemetry: Mapping[str, float]) -> list[float]:
-    return [telemetry.get(name, np.nan) for name in POSE]
 
 
 @dataclass(frozen=True)
@@ -39,10 +36,12 @@ class RecordingPlan:
     """Options of the game."""
     branches: int = 0
     """Siblings at each fork of an episode (see `forks`)."""
+    looks: int = 1
+    """Places of different looks in which every episode is played with the same keys (see `twins`)."""
 
     @property
     def task(self) -> Task | None:
-        return find_task(self.game) if self.behaviour == "expert" or self.game in task_names() else None
+        return find_task(self.game) if self.behaviour == "expert" or is_task(self.game) else None
 
     def open_game(self) -> Game:
         if self.task:
@@ -56,7 +55,7 @@ class RecordingPlan:
 
 @dataclass(frozen=True)
 class Episode:
-    """Row t is the frame and pose before action t; as an empty one, the room for such rows."""
+    """Row t is the frame and pose before action t; as an empty one, the buffer of such rows."""
 
     seed: int
     pixels: NDArray[np.uint8]
@@ -67,7 +66,7 @@ class Episode:
         return len(self.action)
 
     @staticmethod
-    def room(plan: RecordingPlan, game: Game) -> Episode:
+    def buffer(plan: RecordingPlan, game: Game) -> Episode:
         """Memory for the longest episode of a plan."""
         return Episode(
             seed=0,
@@ -82,29 +81,29 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Part:
+class Scenario:
     """Who plays from where, and when that is over."""
 
     start: Start
-    player: Behaviour
+    player: Policy
     finished: Callable[[Sequence[Info]], bool] = lambda infos: False
 
 
-def cast(game: Game, plan: RecordingPlan, seed: int, stream: tuple[int, ...] = (1,)) -> Part:
-    """The part that the episode with `seed` is to play; `stream` tells its draws from those of its siblings."""
+def scenario_of(game: Game, plan: RecordingPlan, seed: int, stream: tuple[int, ...] = (1,)) -> Scenario:
+    """What the episode with `seed` plays; `stream` tells its draws from those of its siblings."""
     rng = np.random.default_rng((seed, *stream))
     task = plan.task
     if task is None:
-        return Part({"seed": seed}, make_behaviour(plan.behaviour, game, rng))
+        return Scenario({"seed": seed}, make_behaviour(plan.behaviour, game, rng))
     if task.draw_start is None:
         raise UserError(
             f"task {task.name} has no starts besides those it is judged on; record its game instead"
         )
     start = task.draw_start(seed)
-    return Part(start, _task_player(task, start, plan.behaviour, rng), task.succeeded)
+    return Scenario(start, _task_player(task, start, plan.behaviour, rng), task.succeeded)
 
 
-def _task_player(task: Task, start: Start, behaviour: str, rng: np.random.Generator) -> Behaviour:
+def _task_player(task: Task, start: Start, behaviour: str, rng: np.random.Generator) -> Policy:
     """Everybody acts in chunks of the task's library there."""
     library = load_library(task.library)
     if behaviour == "expert":
@@ -119,45 +118,45 @@ def record_episode(
     game: Game,
     plan: RecordingPlan,
     index: int,
-    room: Episode | None = None,
+    buffer: Episode | None = None,
     wanted: Callable[[], bool] = lambda: True,
 ) -> Episode:
-    """Play episode `index` of `plan`, up to `episode_steps` rows or the game's own end, into `room`.
+    """Play episode `index` of `plan`, up to `episode_steps` rows or the game's own end, into `buffer`.
 
     `wanted` is asked now and then; the episode ends early, and is of no use, when it says no.
     """
-    room = room or Episode.room(plan, game)
+    buffer = buffer or Episode.buffer(plan, game)
     seed = plan.episode_seed(index)
-    part = cast(game, plan, seed)
-    rows = play_on(game, part, game.reset(**part.start), room, 0, plan.episode_steps, wanted)
-    return replace(room.first(rows), seed=seed)
+    scenario = scenario_of(game, plan, seed)
+    rows = play_on(game, scenario, game.reset(**scenario.start), buffer, 0, plan.episode_steps, wanted)
+    return replace(buffer.first(rows), seed=seed)
 
 
 def play_on(
     game: Game,
-    part: Part,
+    scenario: Scenario,
     now: tuple[Frame, Info],
-    room: Episode,
+    buffer: Episode,
     rows: int,
     longest: int,
     wanted: Callable[[], bool],
 ) -> int:
-    """Play a part from a frame and info on, into `room` from row `rows` on; returns the rows that are then filled."""
+    """Play from a frame and info on, into `buffer` from row `rows` on; returns the rows that are then filled."""
     frame, info = now
     infos = [info]
     last = longest
     while rows < last:
         if rows % 64 == 0 and not wanted():
             break
-        action = part.player.act(frame, info)
-        room.pixels[rows] = frame
-        room.pose[rows] = pose_of(info["telemetry"])
-        room.action[rows] = action
+        action = scenario.player.act(frame, info)
+        buffer.pixels[rows] = frame
+        buffer.pose[rows] = pose_of(info["telemetry"])
+        buffer.action[rows] = action
         frame, _, terminated, truncated, info = game.step(action)
         infos.append(info)
         rows += 1
         if terminated or truncated:
             break
-        if last == longest and part.finished(infos):
+        if last == longest and scenario.finished(infos):
             last = min(last, rows + AFTERMATH)
     return rows

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from ..game import Game
 from .branching import fast_forward
-from .episodes import Episode, RecordingPlan, cast, play_on, record_episode
+from .episodes import Episode, RecordingPlan, play_on, record_episode, scenario_of
+from .repeatable import require_repeatable
 
 CONTEXT = 28
 """Raw steps that a sibling repeats: seven model steps of four."""
@@ -67,30 +68,37 @@ class FamilyRecorder:
     def __init__(self, game: Game, plan: RecordingPlan) -> None:
         if plan.branches and (plan.task or not game.deterministic):
             raise UserError(f"{plan.game}: branches need a game whose states can be reached again, and no task")
+        if plan.branches:
+            require_repeatable(game)
         self._game, self._plan = game, plan
         self._parent: tuple[int, Episode] | None = None
 
-    def record(self, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+    def record(self, index: int, buffer: Episode, wanted: Callable[[], bool]) -> Episode:
         """The file's episode `index`: a function of the plan and the number alone."""
         number, fork = place_in_family(self._plan, index)
         if fork is None:
-            return record_episode(self._game, self._plan, number, room, wanted)
+            return record_episode(self._game, self._plan, number, buffer, wanted)
         if self._parent is None or self._parent[0] != number:
             played = record_episode(self._game, self._plan, number, None, wanted)
             if not wanted():
                 return played
             self._parent = number, played
-        return self._sibling(self._parent[1], fork, room, wanted)
+        return self._sibling(self._parent[1], fork, buffer, wanted)
 
-    def _sibling(self, parent: Episode, fork: Fork, room: Episode, wanted: Callable[[], bool]) -> Episode:
+    def _sibling(self, parent: Episode, fork: Fork, buffer: Episode, wanted: Callable[[], bool]) -> Episode:
         row = fork_row(fork, len(parent), parent.seed)
         context = min(CONTEXT, row)
-        for mine, parents in ((room.pixels, parent.pixels), (room.action, parent.action), (room.pose, parent.pose)):
-            mine[:context] = parents[row - context : row]
-        part = cast(self._game, self._plan, parent.seed, (2, fork.number, fork.sibling))
-        frame, info = self._game.reset(**part.start)
+        for column in ("pixels", "action", "pose"):
+            getattr(buffer, column)[:context] = getattr(parent, column)[row - context : row]
+        scenario = scenario_of(self._game, self._plan, parent.seed, (2, fork.number, fork.sibling))
+        frame, info = self._game.reset(**scenario.start)
         if row:
             frame, _, _, _, info = fast_forward(self._game, parent.action[:row])
-        last = min(context + FUTURE, len(room.action))
-        rows = play_on(self._game, part, (frame, info), room, context, last, wanted)
-        return replace(room.first(rows), seed=parent.seed)
+        if not np.array_equal(frame, parent.pixels[row]):
+            raise UserError(
+                f"{self._plan.game}, seed {parent.seed}: after the same {row} actions it looks different; "
+                "it is not deterministic, so record it without --branches"
+            )
+        last = min(context + FUTURE, len(buffer.action))
+        rows = play_on(self._game, scenario, (frame, info), buffer, context, last, wanted)
+        return replace(buffer.first(rows), seed=parent.seed)

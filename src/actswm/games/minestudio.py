@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..controls import MINECRAFT
 from ..errors import UserError
-from ..game import Frame
+from ..game import Frame, Step
 from .seeds import EpisodeSeeds
 from .spaces import action_space, frame_space, played_actions
 
@@ -102,7 +102,7 @@ class MinecraftGame(gymnasium.Env[Any, Any]):
         self._frame = _frame(observation)
         return self._frame, {"events": [], "telemetry": _telemetry(info), "seed": seed}
 
-    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.floating]) -> Step:
         if self._sim is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         observation, reward, terminated, truncated, info = self._sim.step(

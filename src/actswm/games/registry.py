@@ -1,4 +1,4 @@
-"""Games by name: `make_game("freedoom/maze")`, and the same worlds as Gymnasium ids.
+"""Games by name: `make_game("freedoom/maze")`, and the same worlds as Gymnasium ids. Other people's games are in `own`.
 
 Each family of games is one module with `make(world, *, seed, size, **options) -> Game` and `worlds()`.
 Family modules import their engine only inside `make`, so that listing worlds costs nothing and works where an
@@ -16,6 +16,7 @@ import gymnasium
 
 from ..errors import UserError
 from ..game import Game
+from .own import is_own, open_own, own_names
 from .spaces import frame_size
 
 FAMILIES = {
@@ -35,16 +36,22 @@ def make_game(
     render_mode: str | None = RENDER_MODE,
     **options: Any,
 ) -> Game:
-    """The game `name` ("family/world") with frames of `size` = (height, width), or a square of one number.
+    """The game `name` with frames of `size` = (height, width), or a square of one number.
 
+    `name` is "family/world", or another's game (see `own`): "my_module:MyGame", "gym:CartPole-v1".
     `seed` is the seed of the first `reset()` that names none; `options` belong to the family. `render_mode` is
     Gymnasium's: the games have one, `rgb_array`, and `render` returns the last frame in it.
     """
     if render_mode not in (None, RENDER_MODE):
         raise UserError(f"{name}: render_mode {render_mode!r} is unknown; use {RENDER_MODE!r}")
     family, _, world = name.partition("/")
+    if family not in FAMILIES and is_own(name):
+        own = open_own(name, seed, frame_size(size), options)
+        own.render_mode = render_mode
+        return own
     if family not in FAMILIES or world not in _module(family).worlds():
-        nearest = difflib.get_close_matches(name.lower(), game_names(), n=1, cutoff=0.0)[0]
+        known = game_names() + own_names()
+        nearest = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.0)[0]
         raise UserError(f"unknown game {name!r}; the nearest known one is {nearest!r}")
     try:
         game = _module(family).make(world, seed=seed, size=frame_size(size), **options)

@@ -32,9 +32,9 @@ class EpisodeSlots:
         self._shapes = state["shapes"]
         self._map(state["descriptor"].detach())
 
-    def room(self, slot: int) -> Episode:
+    def buffer(self, slot: int) -> Episode:
         """The slot's memory as a whole, to be filled."""
-        return self._rooms[slot]
+        return self._buffers[slot]
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -46,10 +46,10 @@ class EpisodeSlots:
         pages = -(-sum(sizes) // mmap.PAGESIZE) * mmap.PAGESIZE
         os.truncate(descriptor, pages * SLOTS)
         memory = mmap.mmap(descriptor, pages * SLOTS)
-        self._rooms = []
+        self._buffers = []
         for slot in range(SLOTS):
             offset, arrays = slot * pages, []
             for shape, dtype, size in zip(self._shapes, dtypes, sizes):
                 arrays.append(np.frombuffer(memory, dtype, int(np.prod(shape)), offset).reshape(shape))
                 offset += size
-            self._rooms.append(Episode(0, *arrays))
+            self._buffers.append(Episode(0, *arrays))

@@ -3,94 +3,56 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data import DatasetSpec, DatasetWriter
-from ..game import Frame, Game
-from .episodes import RecordingPlan, pose_of
-from .recording import dataset_spec, open_owamcap, require_same_plan
+from ..game import Frame, Game, Info, pose_of
+from ..tape import AddRow, Keeper, Tape
+from .episodes import RecordingPlan
+from .recording import dataset_spec, open_owamcap, require_owamcap, require_same_plan
 
-AddRow = Callable[[Frame, NDArray[np.float32], dict[str, Any]], None]
-"""Takes a frame, the action taken in it, and the frame's `info`."""
 BATCH = 16
 """Rows that are written to the dataset file at once."""
 
 
-class Tape:
+@contextlib.contextmanager
+def open_tape(plan: RecordingPlan, game: Game, path: Path | None, owamcap: Path | None) -> Iterator[Tape]:
     """Episodes go to the dataset file `path` and as `episode-00000.mcap` into the folder `owamcap`, if given.
 
     A file of the same plan is continued. A new one that got no episode is removed again.
     """
-
-    def __init__(self, plan: RecordingPlan, game: Game, path: Path | None, owamcap: Path | None) -> None:
-        self.path, self.owamcap = path, owamcap
-        self.episodes = self.frames = 0
-        """Kept so far, by this tape."""
-        self._spec = dataset_spec(plan, game)
-        self._fresh = path is not None and not path.exists()
-        if path is not None and not self._fresh:
-            require_same_plan(path, self._spec)
-        self._writer = DatasetWriter(path, self._spec) if path is not None else None
-        self.before = self._writer.num_episodes if self._writer else self._next_number()
-        """Episodes that were there already."""
-
-    @contextlib.contextmanager
-    def episode(self, seed: int) -> Iterator[AddRow]:
-        """Leaving the block keeps the episode, unless it is empty; an exception takes it back."""
-        rows = 0
-        with contextlib.suppress(_Empty), contextlib.ExitStack() as stack:
-            adders = [stack.enter_context(adder) for adder in self._adders(seed)]
-
-            def add(frame: Frame, action: NDArray[np.float32], info: dict[str, Any]) -> None:
-                nonlocal rows
-                rows += 1
-                for adder in adders:
-                    adder(frame, action, info)
-
-            yield add
-            if not rows:
-                raise _Empty
-        if rows and adders:
-            self.episodes += 1
-            self.frames += rows
-
-    def _adders(self, seed: int) -> Iterator[contextlib.AbstractContextManager[AddRow]]:
-        if self._writer is not None:
-            yield _dataset_rows(self._writer, seed)
-        if self.owamcap is not None:
-            yield _owamcap_rows(self.owamcap / f"episode-{self._next_number():05}.mcap", self._spec)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            empty = self._writer.num_episodes == 0
-            self._writer.close()
-            if empty and self._fresh and self.path is not None:
-                self.path.unlink()
-
-    def __enter__(self) -> Tape:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _next_number(self) -> int:
-        """Of the OWAMcap episodes: one more than the highest there is."""
-        if self.owamcap is None:
-            return 0
-        names = (path.stem.removeprefix("episode-") for path in self.owamcap.glob("episode-*.mcap"))
-        return max((int(name) + 1 for name in names if name.isdigit()), default=0)
+    spec = dataset_spec(plan, game)
+    keepers: list[Keeper] = []
+    before = 0
+    if owamcap is not None:
+        require_owamcap(spec)
+        keepers.append(lambda seed: _owamcap_rows(owamcap / f"episode-{_next_number(owamcap):05}.mcap", spec))
+        before = _next_number(owamcap)
+    if path is None:
+        yield Tape(keepers, before)
+        return
+    fresh = not path.exists()
+    if not fresh:
+        require_same_plan(path, spec)
+    writer = DatasetWriter(path, spec)
+    try:
+        yield Tape([partial(_dataset_rows, writer), *keepers], writer.num_episodes)
+    finally:
+        empty = writer.num_episodes == 0
+        writer.close()
+        if empty and fresh:
+            path.unlink()
 
 
-class _Empty(Exception):
-    """The episode has no row."""
+def _next_number(owamcap: Path) -> int:
+    """One more than the highest number of an episode there."""
+    names = (path.stem.removeprefix("episode-") for path in owamcap.glob("episode-*.mcap"))
+    return max((int(name) + 1 for name in names if name.isdigit()), default=0)
 
 
 @contextlib.contextmanager
@@ -103,7 +65,7 @@ def _dataset_rows(writer: DatasetWriter, seed: int) -> Iterator[AddRow]:
             episode.add(pixels, action, seed=np.full(len(waiting), seed), pose=pose)
             waiting.clear()
 
-        def add(frame: Frame, action: NDArray[np.float32], info: dict[str, Any]) -> None:
+        def add(frame: Frame, action: NDArray[np.float32], info: Info) -> None:
             waiting.append((frame, action, pose_of(info["telemetry"])))
             if len(waiting) == BATCH:
                 flush()

@@ -10,17 +10,22 @@ import contextlib
 import logging
 import multiprocessing
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 from ..errors import UserError
+from ..executor import run_on_ray_in_order
+from ..game import Game
 from ..processes import die_with_parent, starting_workers
 from .episodes import POSE, Episode, RecordingPlan
 from .forks import FamilyRecorder
 from .guard import EngineDied
 from .slots import SLOTS, EpisodeSlots
+from .twins import TwinRecorder
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +62,19 @@ def play_in_order(plan: RecordingPlan, first: int, workers: int) -> Iterator[Ite
             worker.end()
 
 
+def play_on_ray(plan: RecordingPlan, first: int) -> contextlib.closing[Generator[Episode]]:
+    """The same episodes, each one task of a Ray cluster."""
+    return contextlib.closing(run_on_ray_in_order(partial(_play_one, plan), count(first)))
+
+
+def _play_one(plan: RecordingPlan, index: int) -> Episode:
+    with contextlib.closing(plan.open_game()) as game:
+        try:
+            return played(recorder_of(game, plan), index, Episode.buffer(plan, game), lambda: True)
+        except EngineDied as error:
+            raise UserError(str(error)) from None
+
+
 @dataclass(frozen=True)
 class _Worker:
     process: SpawnProcess
@@ -84,7 +102,7 @@ def _take_turns(crew: list[_Worker]) -> Iterator[Episode]:
             if isinstance(message, str):
                 raise UserError(message)
             slot, seed, rows = message
-            yield replace(worker.slots.room(slot), seed=seed).first(rows)
+            yield replace(worker.slots.buffer(slot), seed=seed).first(rows)
             with contextlib.suppress(ConnectionError):
                 worker.pipe.send(slot)  # it may be filled again
 
@@ -97,26 +115,32 @@ def _play(pipe: Connection, slots: EpisodeSlots, plan: RecordingPlan, index: int
 
     die_with_parent()
     free = list(range(SLOTS))
-    with (
-        contextlib.closing(plan.open_game()) as game,
-        contextlib.suppress(ConnectionError, EOFError),
-    ):
+    with contextlib.suppress(ConnectionError, EOFError):
         try:
-            recorder = FamilyRecorder(game, plan)
-            while wanted():
-                slot = free.pop(0) if free else pipe.recv()
-                episode = played(recorder, index, slots.room(slot), wanted)
-                pipe.send((slot, episode.seed, len(episode)))
-                index += stride
+            with contextlib.closing(plan.open_game()) as game:
+                recorder = recorder_of(game, plan)
+                while wanted():
+                    slot = free.pop(0) if free else pipe.recv()
+                    episode = played(recorder, index, slots.buffer(slot), wanted)
+                    pipe.send((slot, episode.seed, len(episode)))
+                    index += stride
         except (UserError, EngineDied) as error:
             pipe.send(str(error))
 
 
-def played(recorder: FamilyRecorder, index: int, room: Episode, wanted: Callable[[], bool]) -> Episode:
+Recorder = FamilyRecorder | TwinRecorder
+
+
+def recorder_of(game: Game, plan: RecordingPlan) -> Recorder:
+    """Whoever plays the episodes of a plan's file."""
+    return TwinRecorder(game, plan) if plan.looks > 1 else FamilyRecorder(game, plan)
+
+
+def played(recorder: Recorder, index: int, buffer: Episode, wanted: Callable[[], bool]) -> Episode:
     """The episode, tried again where the engine dies in it: it comes out the same."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return recorder.record(index, room, wanted)
+            return recorder.record(index, buffer, wanted)
         except EngineDied as error:
             log.warning("episode %d, attempt %d: %s", index, attempt, error)
             if attempt == ATTEMPTS or not wanted():

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+_GROUPS = 8
+"""Of a feature map's channels, each normalised by itself."""
+
 
 @dataclass
 class ConvConfig:
@@ -17,6 +20,10 @@ class ConvConfig:
     hidden: int = 256
     stem: int = 2
     """4 skips the largest feature maps, which cost more than they teach on CPU."""
+
+    def __post_init__(self) -> None:
+        if any(channels < 1 or channels % _GROUPS for channels in self.channels):
+            raise ValueError(f"conv.channels {list(self.channels)} must be multiples of {_GROUPS}")
 
 
 class ConvEncoder(nn.Module):
@@ -33,7 +40,7 @@ class ConvEncoder(nn.Module):
         previous = planes
         for channels, stride in zip(config.channels, strides):
             convolution = nn.Conv2d(previous, channels, 2 * stride, stride, stride // 2)
-            layers += [convolution, nn.GroupNorm(8, channels), nn.ReLU()]
+            layers += [convolution, nn.GroupNorm(_GROUPS, channels), nn.ReLU()]
             previous = channels
         self.pyramid = nn.Sequential(*layers)
         self.out = nn.Linear(previous * side * side, config.hidden)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,8 +23,11 @@ from torch.nn import functional as F
 
 from ..atomic import write_whole
 from ..errors import UserError
+from .fit import require_finite, require_fit
 from .world_model import WorldModel
 
+Draw = Callable[[Tensor], NDArray[np.uint8]]
+"""Latents (n, D) -> frames (n, h, w, 3) that show what they stand for: drawings, or the nearest real frames."""
 DECODER_FILE = "decoder.safetensors"
 COARSEST = 8
 """Height and width of the first feature map."""
@@ -91,9 +95,11 @@ def load_decoder(model: WorldModel, folder: Path) -> Decoder | None:
             raise UserError(f"{path}: draws the latents of other weights; train it again with `actswm decoder`")
         if (config.latent_dim, config.image_size) != (model.config.latent_dim, model.config.image_size):
             raise ValueError("its sizes are not the model's")
+        require_fit(lambda: Decoder(config), state, path, path)
+        require_finite(state, str(path))
         decoder = Decoder(config)
         decoder.load_state_dict(state)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, ArithmeticError, RuntimeError) as error:
         raise UserError(f"{path}: not a decoder ({' '.join(str(error).split())[:200]}); remove it") from None
     return decoder.eval().to(model.device)
 

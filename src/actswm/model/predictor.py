@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..errors import UserError
+from .products import attention, causal_bias
 
 
 @dataclass
@@ -113,8 +114,7 @@ class Attention(nn.Module):
         """Causal attention of tokens (B, S, T, heads, d) that have no past -> (B, S, T, D)."""
         q, k, v = (t.flatten(0, 1).transpose(1, 2) for t in (query, *own))
         rate = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(q, k, v, dropout_p=rate, is_causal=True)
-        mixed = mixed.transpose(1, 2).flatten(2).unflatten(0, query.shape[:2])
+        mixed = attention(q, k, v, causal=True, dropout=rate).transpose(1, 2).flatten(2).unflatten(0, query.shape[:2])
         return shared_dropout(self.out(mixed), self.dropout, self.training)
 
     def attend(self, query: Tensor, own: KeysValues, shared: KeysValues | None) -> Tensor:
@@ -124,7 +124,7 @@ class Attention(nn.Module):
         folded = (query * dim**-0.5).permute(0, 3, 1, 2, 4).reshape(batch, heads, -1, dim)
         scores = folded.view(batch, heads, sequences, count, dim) @ own.keys.permute(0, 3, 1, 4, 2)
         if count > 1:
-            scores = scores + _causal_bias(count, own.keys.shape[2], scores)
+            scores = scores + causal_bias(count, own.keys.shape[2], scores)
         if shared is None:
             weights = shared_dropout(scores.softmax(-1), self.dropout, self.training, axis=2)
             mixed = weights @ own.values.permute(0, 3, 1, 2, 4)
@@ -213,12 +213,6 @@ def _modulated_norm(x: Tensor, shift: Tensor, factor: Tensor) -> Tensor:
     # weights of one: on a CPU torch normalises twice as fast with weights as without
     ones, zeros = x.new_ones(x.shape[-1]), x.new_zeros(x.shape[-1])
     return torch.addcmul(shift, F.layer_norm(x, x.shape[-1:], ones, zeros, eps=1e-6), factor)
-
-
-def _causal_bias(queries: int, keys: int, like: Tensor) -> Tensor:
-    """-inf where a query would see a later key; the queries are the last `queries` of the keys."""
-    bias = torch.full((queries, keys), float("-inf"), dtype=like.dtype, device=like.device)
-    return bias.triu(keys - queries + 1)
 
 
 def shared_dropout(x: Tensor, rate: float, training: bool, axis: int = 1) -> Tensor:

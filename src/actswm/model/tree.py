@@ -12,6 +12,7 @@ Who attends to whom is worked out on the CPU; only the resulting numbers of rows
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -97,9 +98,8 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
     latents = past.latents[0, :, -1].expand(len(tree.first[0]), -1)
     last_block = len(predictor.blocks) - 1
     inner = predictor.blocks[0].attention.out.in_features
-    # keys and values of all nodes so far, per block, while the window grows and no position moves
     growing_steps = min(horizon, predictor.length - past.frames + 1)
-    kept = latents.new_empty(last_block + 1, starts[growing_steps], 2 * inner)
+    kept = _Kept(latents.new_empty(last_block + 1, 0, max(growing_steps, 0), 2 * inner))
     predicted: list[Tensor] = []
     for step in range(1, horizon + 1):
         growing = past.dropped(step) == 0
@@ -113,22 +113,25 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
         positions = predictor.positions[last + 1 - count : last + 1]
         x = latents[begin:end] + positions.repeat_interleave(torch.tensor(widths, device=device), 0)
         shared = past.keys_values(step)
-        window = _Window.of(tree, top, step - 1, shared[0].keys.shape[2] if shared else 0, x)
+        if growing:
+            kept = kept.of_level(tree, step - 1)
+        else:
+            window = _Window.of(tree, top, step - 1, x)
         for number, block in enumerate(predictor.blocks):
             attention, past_of = block.attention, shared[number] if shared else None
             modulation = Modulation(*modulations[number][:, begin:end])
             entering = block.attention_input(x, modulation)
             if growing:
                 query, own = attention.project(entering, 0, 3).split([inner, 2 * inner], -1)
-                kept[number, begin:end] = own
-                mixed = window.attend_newest(query, kept[number, :end], attention.heads, past_of)
+                query = _queries(query, attention.heads)
+                mixed = _mixed(kept.attend(number, step, query, own), query, past_of)
             elif number < last_block:
-                mixed = window.attend(attention.project(entering, 0, 3), attention.heads, past_of)
+                projected = attention.project(entering, 0, 3)
+                query = _queries(projected[:, :inner], attention.heads)
+                mixed = _mixed(window.attend(query, projected[:, inner:]), query, past_of)
             else:  # from here on only the newest level is needed
-                query = attention.project(entering[newest:], 0, 1)
-                mixed = window.attend_newest(
-                    query, attention.project(entering, 1, 3), attention.heads, past_of
-                )
+                query = _queries(attention.project(entering[newest:], 0, 1), attention.heads)
+                mixed = _mixed(window.attend_newest(query, attention.project(entering, 1, 3)), query, past_of)
                 x = x[newest:]
                 modulation = Modulation(*modulations[number][:, begin + newest : end])
             x = block.update(x, modulation, attention.out(mixed))
@@ -140,56 +143,113 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
     return torch.stack(predicted, 1)
 
 
+class _Attended(NamedTuple):
+    """What N tokens get from a part of what they attend to: values in the shares exp(score - top), not yet divided
+    by the sum of all shares."""
+
+    mixed: Tensor
+    """(N, heads, d)"""
+    shares: Tensor
+    """(N, heads): their sum"""
+    top: Tensor
+    """(N, heads): the largest score"""
+
+
+def _mixed(own: _Attended, query: Tensor, past: KeysValues | None) -> Tensor:
+    """Attention to ancestors and to the past that all nodes share, as one softmax -> (N, heads * d)."""
+    if past is None:
+        return (own.mixed / own.shares[..., None]).flatten(1)
+    keys, values = (part[0, 0].transpose(0, 1) for part in past)
+    scores = query.transpose(0, 1) @ keys.transpose(1, 2)  # (heads, N, P)
+    top = torch.maximum(scores.amax(-1).T, own.top)
+    weights = (scores - top.T[..., None]).exp_()
+    scale = (own.top - top).exp_()
+    mixed = torch.addcmul((weights @ values).transpose(0, 1), own.mixed, scale[..., None])
+    return (mixed / torch.addcmul(weights.sum(-1).T, own.shares, scale)[..., None]).flatten(1)
+
+
+def _queries(projected: Tensor, heads: int) -> Tensor:
+    """(N, heads * d) -> scaled, (N, heads, d)."""
+    query = projected.unflatten(-1, (heads, -1))
+    return query * query.shape[-1] ** -0.5
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Keys and values of the newest nodes' lineages while the window grows: (blocks, U, levels, 2 * heads * d).
+
+    Below the levels where the tree branches each node has one child, and the rows stay where they are.
+    """
+
+    rows: Tensor
+
+    def of_level(self, tree: PrefixTree, level: int) -> _Kept:
+        """With a row for each node of a level; its own keys and values are still to come."""
+        count = len(tree.first[level])
+        if level and count == self.rows.shape[1]:
+            return self
+        rows = self.rows.new_empty(self.rows.shape[0], count, *self.rows.shape[2:])
+        if level:
+            parents = tree.node[level - 1][tree.first[level]].to(rows.device)
+            rows[:, :, :level] = self.rows[:, :, :level].index_select(1, parents)
+        return _Kept(rows)
+
+    def attend(self, block: int, step: int, query: Tensor, own: Tensor) -> _Attended:
+        """Queries (U, heads, d) of the newest nodes, whose own keys and values (U, 2 * heads * d) are kept."""
+        self.rows[block, :, step - 1] = own
+        keys, values = self.rows[block, :, :step].unflatten(-1, (2, query.shape[1], -1)).unbind(2)
+        scores = (keys * query[:, None]).sum(-1)  # products of single rows: faster than as matrices
+        top = scores.amax(1)
+        weights = (scores - top[:, None]).exp_()
+        return _Attended((values * weights[..., None]).sum(1), weights.sum(1), top)
+
+
 @dataclass(frozen=True)
 class _Window:
-    """Who attends to whom in the window of one step: P tokens of the past, then T levels of nodes.
+    """Who attends to whom in the window of one step that has T levels of nodes.
 
     The lineages of the newest nodes lie side by side, `size` to a group (the last group is filled up with the first
-    lineage); `mask` keeps them apart and causal. `rows` (G, P + size * T) says which token each place of a group
+    lineage); `mask` keeps them apart and causal. `rows` (G, size * T) says which node each place of a group
     holds, `homes` (N,) at which place of all groups a node's result is found.
     """
 
     rows: Tensor
     mask: Tensor
     homes: Tensor
-    past: int
     levels: int
     size: int
 
     @staticmethod
-    def of(tree: PrefixTree, top: int, level: int, past: int, like: Tensor) -> _Window:
+    def of(tree: PrefixTree, top: int, level: int, like: Tensor) -> _Window:
         lineages = tree.lineages(top, level)
         newest, levels = lineages.shape
         size = min(newest, max(1, GROUP // levels))
         groups = -(-newest // size)
-        filled = torch.cat([lineages, lineages[:1].expand(groups * size - newest, -1)]).view(groups, -1)
-        rows = torch.cat([torch.arange(past).expand(groups, -1), past + filled], 1)
+        rows = torch.cat([lineages, lineages[:1].expand(groups * size - newest, -1)]).view(groups, -1)
         own = torch.block_diag(*[torch.ones(levels, levels, dtype=torch.bool).tril()] * size)
-        seen = F.pad(own, (past, 0), value=True)
-        mask = torch.zeros(seen.shape, dtype=like.dtype).masked_fill_(~seen, float("-inf"))
+        mask = torch.zeros(own.shape, dtype=like.dtype).masked_fill_(~own, float("-inf"))
         rows, mask, homes = (part.to(like.device) for part in (rows, mask, tree.homes(top, level)))
-        return _Window(rows, mask, homes, past, levels, size)
+        return _Window(rows, mask, homes, levels, size)
 
-    def attend(self, projected: Tensor, heads: int, past: KeysValues | None) -> Tensor:
-        """Projected queries, keys and values (N, 3 * heads * d) -> what the nodes attend to (N, heads * d)."""
-        query, keys, values = self._gather(projected, 3, heads, past)
-        mixed = F.scaled_dot_product_attention(query[:, :, self.past :], keys, values, self.mask)
-        return mixed.transpose(1, 2).flatten(0, 1).flatten(1).index_select(0, self.homes)
+    def attend(self, query: Tensor, projected: Tensor) -> _Attended:
+        """Queries (N, heads, d), keys and values (N, 2 * heads * d) of all nodes."""
+        grouped = query.index_select(0, self.rows.flatten()).view(*self.rows.shape, *query.shape[1:])
+        found = self._attended(grouped, projected, self.mask)
+        return _Attended(*(part.index_select(0, self.homes) for part in found))
 
-    def attend_newest(self, query: Tensor, projected: Tensor, heads: int, past: KeysValues | None) -> Tensor:
-        """Queries (U, heads * d) of the newest nodes, keys and values of all -> (U, heads * d)."""
-        keys, values = self._gather(projected, 2, heads, past)
+    def attend_newest(self, query: Tensor, projected: Tensor) -> _Attended:
+        """Queries (U, heads, d) of the newest nodes, keys and values of all."""
         groups, count = len(self.rows), len(query)
-        filled = F.pad(query, (0, 0, 0, groups * self.size - count)).view(groups, self.size, heads, -1)
-        mask = self.mask[self.levels - 1 :: self.levels]
-        mixed = F.scaled_dot_product_attention(filled.transpose(1, 2), keys, values, mask)
-        return mixed.transpose(1, 2).flatten(0, 1).flatten(1)[:count]
+        filled = F.pad(query, (0, 0, 0, 0, 0, groups * self.size - count)).view(groups, self.size, *query.shape[1:])
+        found = self._attended(filled, projected, self.mask[self.levels - 1 :: self.levels])
+        return _Attended(*(part[:count] for part in found))
 
-    def _gather(self, projected: Tensor, parts: int, heads: int, past: KeysValues | None) -> Tensor:
-        """(parts, G, heads, P + size * T, d): the groups' tokens, those of the past in front."""
-        if past is not None:
-            keys, values = (part[0, 0].flatten(1) for part in past)
-            # nobody asks for the queries of the past: keys take their place
-            projected = torch.cat([torch.cat([keys, keys, values][-parts:], 1), projected])
+    def _attended(self, query: Tensor, projected: Tensor, mask: Tensor) -> _Attended:
+        """Queries (G, Q, heads, d) -> of all places of all groups."""
         gathered = projected.index_select(0, self.rows.flatten())
-        return gathered.view(*self.rows.shape, parts, heads, -1).permute(2, 0, 3, 1, 4)
+        keys, values = gathered.view(*self.rows.shape, 2, *query.shape[2:]).permute(2, 0, 3, 1, 4)
+        scores = query.transpose(1, 2) @ keys.transpose(2, 3) + mask  # (G, heads, Q, size * T)
+        top = scores.amax(-1)
+        weights = (scores - top[..., None]).exp_()
+        parts = (weights @ values, weights.sum(-1), top)
+        return _Attended(*(part.transpose(1, 2).flatten(0, 1) for part in parts))

@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from .products import attention
+
 
 @dataclass
 class ViTConfig:
@@ -44,7 +46,7 @@ class ViTBlock(nn.Module):
             q = F.linear(normed[:, :queries], weight[:dim], bias[:dim])
             k, v = F.linear(normed, weight[dim:], bias[dim:]).chunk(2, -1)
         q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (q, k, v))
-        attended = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        attended = attention(q, k, v).transpose(1, 2).flatten(2)
         x = x + self.out(attended)
         return x + self.contract(F.gelu(self.expand(self.norm2(x))))
 

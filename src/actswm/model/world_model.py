@@ -97,15 +97,17 @@ class WorldModel(nn.Module):
         directory: str | os.PathLike[str],
         provenance: Mapping[str, Any] | None = None,
         half: bool = False,
+        push_to_hub: str | None = None,
     ) -> Path:
-        """Write config, weights (fp16 if `half`) and a model card into a folder."""
+        """Write config, weights (fp16 if `half`) and a model card into a folder, and on the hub as `user/repo`."""
         from .pretrained import save_pretrained
 
-        return save_pretrained(self, directory, provenance, torch.float16 if half else None)
+        return save_pretrained(self, directory, provenance, torch.float16 if half else None, push_to_hub)
 
     @staticmethod
     def from_pretrained(directory: str | os.PathLike[str], device: str | torch.device = "cpu") -> WorldModel:
-        """Load what `save_pretrained` wrote, ready for evaluation."""
+        """Load what `save_pretrained` wrote, ready for evaluation: a folder, a run, a shipped model's name, or
+        `user/repo` on the Hugging Face hub."""
         from .pretrained import load_pretrained
 
         return load_pretrained(directory).to(device)
@@ -137,7 +139,10 @@ class WorldModel(nn.Module):
             distinct, which = torch.unique(rows.to(self.device), return_inverse=True)
             numbers = torch.arange(rows.numel(), device=self.device)
             frames = frames[torch.empty_like(distinct).scatter_(0, which.flatten(), numbers)]
-        seen = self.encoder((frames.permute(0, 3, 1, 2).to(self.dtype) - self.pixel_mean) / self.pixel_std)
+        # a row of a frame at a time: three colours would be too short a loop
+        mean, std = (each.flatten().repeat(size) for each in (self.pixel_mean, self.pixel_std))
+        normalised = (frames.to(self.dtype).reshape(len(frames) * size, -1) - mean).div_(std)
+        seen = self.encoder(normalised.view(-1, size, size, 3).permute(0, 3, 1, 2))
         seen = seen if which is None else seen[which.flatten()]
         return self.projector(seen).unflatten(0, pixels.shape[:2])
 

@@ -26,18 +26,31 @@ class Batch:
     """Windows of n frames: pixels (B, n, h, w, 3) uint8, step actions (B, lead + n - 1, A').
 
     `rows` (B, n) says where in the recording each frame is: those of one row are the same, and encoded once. Each
-    `place` windows that follow one another show the same place.
+    `place` windows that follow one another show the same place. Frames of the same `moments` (B, n) show the same but
+    for the look of the place; the second half of such a group shows the moments of the first.
     """
 
     pixels: Tensor
     actions: Tensor
     rows: Tensor | None = None
     place: int = 1
+    moments: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
-        rows = None if self.rows is None else self.rows.to(device, non_blocking=True)
+        rows, moments = (
+            None if part is None else part.to(device, non_blocking=True) for part in (self.rows, self.moments)
+        )
         pixels, actions = (part.to(device, non_blocking=True) for part in (self.pixels, self.actions))
-        return Batch(pixels, actions, rows, self.place)
+        return Batch(pixels, actions, rows, self.place, moments)
+
+    def twins(self) -> Tensor:
+        """(B,) the window that shows the same moments in another look; itself where there is none."""
+        own = torch.arange(len(self.pixels), device=self.pixels.device)
+        if self.moments is None or self.place % 2:
+            return own
+        other = own.unflatten(0, (-1, 2, self.place // 2)).flip(1).flatten()
+        alike = (self.moments[other] == self.moments).all(1)
+        return torch.where(alike, other, own)
 
 
 @dataclass(frozen=True)
@@ -152,17 +165,18 @@ class Objective(nn.Module):
         """The contrast of this batch's predictions: with all its frames, those of other ranks included."""
         if batch.rows is None:
             raise ValueError("contrast needs to know the rows of a batch")
-        config, rows = self.config.contrast, batch.rows
+        config, rows = self.config.contrast, batch.rows if batch.moments is None else batch.moments
         keys, when = gathered(latents).flatten(0, 1), gathered(rows).flatten()
         own = torch.arange(rows.numel(), device=rows.device).view_as(rows) + rank() * rows.numel()
+        shown = own[batch.twins()]
         places = torch.arange(len(keys), device=keys.device) // (batch.place * rows.shape[1])
         groups = places if config.among == "place" else None
 
         def contrast(predicted: Tensor, first: int | None = None) -> Tensor:
             """Predictions (B, k, D) of the window's frames from number `first` on; else of its last k."""
-            count, frames = predicted.shape[1], own.shape[1]
+            count, frames = predicted.shape[1], shown.shape[1]
             begin = frames - count if first is None else first
-            target = own[:, begin : begin + count]
+            target = shown[:, begin : begin + count]
             return contrast_loss(
                 predicted.flatten(0, 1), target.flatten(), keys, when, config.temperature, config.near, groups
             )

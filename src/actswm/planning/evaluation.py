@@ -10,24 +10,25 @@ An episode whose file is there is not played again. An engine that dies costs on
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..atomic import write_json
 from ..errors import UserError
+from ..executor import ExecutorKind, run_tasks
 from ..game import Game
+from ..json_files import read_json, write_json
 from ..origin import UNKNOWN, Origin
 from ..results import EpisodeResult, MethodResult, Plan, save_result
 from ..results.form import decode, encode
+from ..task import Task
+from .agents import Episode, Method
+from .closed_loop import Outcome, run_episode
 from .film import Film
-from .methods import Episode, Method
-from .mpc import Outcome, run_episode
 from .references import Reference, load_reference, record_reference, save_reference, write_filmstrip
-from .task import PlanningTask
 from .wilson import wilson_interval
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ ATTEMPTS = 2
 class Evaluation:
     """What is compared, and where it is kept."""
 
-    task: PlanningTask
+    task: Task
     episodes: int
     raw_steps: int
     out: Path
@@ -61,8 +62,22 @@ class Evaluation:
         self,
         methods: Sequence[tuple[Method, int]],
         progress: Callable[[str, EpisodeResult | None], None] = lambda method, result: None,
+        executor: ExecutorKind = "processes",
     ) -> Plan:
-        """Play every method, each with its frame size; `progress` hears of each episode, None if it was lost."""
+        """Play every method, each with its frame size; `progress` hears of each episode, None if it was lost.
+
+        They are played one after another in this process, or each as one task of a Ray cluster.
+        """
+        play = self._play_on_ray if executor == "ray" else self._play_here
+        results = play(methods, progress)
+        summaries = tuple(_summarise(method.name, results[method.name]) for method, _ in methods)
+        plan = Plan(self.task.name, summaries, self.origin)
+        save_result(self.out / "results.json", plan)
+        return plan
+
+    def _play_here(
+        self, methods: Sequence[tuple[Method, int]], progress: Callable[[str, EpisodeResult | None], None]
+    ) -> dict[str, list[EpisodeResult | None]]:
         results: dict[str, list[EpisodeResult | None]] = {method.name: [] for method, _ in methods}
         for size in dict.fromkeys(size for _, size in methods):
             group = [method for method, own in methods if own == size]
@@ -72,10 +87,24 @@ class Evaluation:
                         result = self._episode(game, size, method, number)
                         results[method.name].append(result)
                         progress(method.name, result)
-        summaries = tuple(_summarise(method.name, results[method.name]) for method, _ in methods)
-        plan = Plan(self.task.name, summaries, self.origin)
-        save_result(self.out / "results.json", plan)
-        return plan
+        return results
+
+    def _play_on_ray(
+        self, methods: Sequence[tuple[Method, int]], progress: Callable[[str, EpisodeResult | None], None]
+    ) -> dict[str, list[EpisodeResult | None]]:
+        tasks = [(row, number) for row in range(len(methods)) for number in range(self.episodes)]
+        results: dict[str, list[EpisodeResult | None]] = {method.name: [None] * self.episodes for method, _ in methods}
+        elsewhere = replace(self, out=self.out.resolve())
+        for (row, number), result in run_tasks(partial(elsewhere._alone, methods), tasks, 1, "ray"):
+            name = methods[row][0].name
+            results[name][number] = result
+            progress(name, result)
+        return results
+
+    def _alone(self, methods: Sequence[tuple[Method, int]], task: tuple[int, int]) -> EpisodeResult | None:
+        (method, size), number = methods[task[0]], task[1]
+        with contextlib.closing(self.open_game(size)) as game:
+            return self._episode(game, size, method, number)
 
     def _episode(self, game: Game, size: int, method: Method, number: int) -> EpisodeResult | None:
         folder = self.out / method.name
@@ -150,7 +179,7 @@ def _result(
 
 def _kept(path: Path, identity: Mapping[str, Any]) -> EpisodeResult:
     try:
-        result = decode(EpisodeResult, json.loads(path.read_text()))
+        result = decode(EpisodeResult, read_json(path))
     except (OSError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not an episode ({error}); remove it to have it played again") from None
     for key in {*identity, *result.identity}:

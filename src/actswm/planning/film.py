@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +12,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from ..atomic import appearing_whole
 from ..game import Frame
-from .methods import Decision
+from .agents import Decision
 from .references import Reference
 
 SIDE, TITLE = 256, 24
@@ -24,12 +24,12 @@ WHITE, GREY, ORANGE = (240, 240, 240), (150, 150, 150), (255, 170, 60)
 
 
 class Film:
-    """H.264 in MP4, written beside its name and renamed when closed; an abandoned film leaves nothing."""
+    """H.264 in MP4, which appears when closed; an abandoned film leaves nothing."""
 
     def __init__(self, path: Path, reference: Reference, fps: float) -> None:
-        self._path, self._reference = path, reference
-        self._temporary = path.with_name(f".{path.stem}.tmp.mp4")
-        self._container = av.open(str(self._temporary), "w")
+        self._reference = reference
+        self._whole = appearing_whole(path)
+        self._container = av.open(str(self._whole.__enter__()), "w")
         self._stream: Any = self._container.add_stream("libx264", rate=Fraction(fps).limit_denominator(1000))
         self._stream.width, self._stream.height, self._stream.pix_fmt = 3 * SIDE, SIDE + TITLE, "yuv420p"
         self._stream.options = {"crf": "23", "preset": "veryfast"}
@@ -50,10 +50,7 @@ class Film:
         if kind is None:
             self._container.mux(self._stream.encode(None))
         self._container.close()
-        if kind is None:
-            os.replace(self._temporary, self._path)
-        else:
-            self._temporary.unlink(missing_ok=True)
+        self._whole.__exit__(kind, error, trace)
 
 
 def _tile(title: str, frame: Frame) -> NDArray[np.uint8]:

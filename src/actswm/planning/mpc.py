@@ -1,44 +1,43 @@
-"""The closed loop: an agent plays one episode of a task, chunk by chunk, until success or the end of its budget."""
+"""Model-predictive control: the planning method's whole loop, and the agent that plays by it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
 
-from ..game import Frame, Game
-from .methods import Agent, Decision
-from .task import PlanningTask, Start
-
-Watcher = Callable[[int, Frame, Decision], None]
-"""Told after every raw step: the number of the step, the frame after it, and the decision it belongs to."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """`chunks` were executed, the last one perhaps in part; each took one decision."""
-
-    succeeded: bool
-    chunks: int
-    raw_steps: int
-    decisions: tuple[Decision, ...]
+from ..game import Frame
+from ..masks import apply_mask
+from ..model.history import encode_frames, observed
+from .agents import Agent, Choice, ChunkAgent, Decision, Episode, Method
+from .phase import Phase
+from .planner import Planner
+from .references import Reference, goals_at
 
 
-def run_episode(
-    game: Game, task: PlanningTask, start: Start, agent: Agent, raw_steps: int, watch: Watcher
-) -> Outcome:
-    """Decide, execute one chunk of `raw_steps`, decide again.
+def follow(planner: Planner, mask: str, reference: Reference, frames: Iterator[Frame]) -> Iterator[Choice]:
+    """Model-predictive control: see, plan towards the reference's next frames, execute the first chunk, and again."""
+    model, horizon = planner.model, planner.settings.horizon
+    latents = encode_frames(model, apply_mask(mask, reference.frames))
+    phase = Phase(latents, planner.settings.phase)
+    context, executed, plan = None, None, None
+    for step, frame in enumerate(frames):
+        context = observed(model, context, executed, apply_mask(mask, frame))
+        goals = goals_at(latents, phase.after(context.latents[0, -1]), horizon)
+        plan = planner.plan(context, goals, step, plan)
+        executed = plan.raw[0]
+        yield Decision(plan.names[0], plan.names[1:], plan.cost, plan.cpu_seconds), executed
 
-    Every chunk is one replan, so the smaller of the two budgets ends the episode, for every method alike.
-    """
-    frame, info = game.reset(**start)
-    infos, decisions = [info], []
-    for _ in range(min(task.plan_budget, task.env_budget)):
-        decisions.append(agent.decide(frame, info))
-        for _ in range(raw_steps):
-            frame, _, ended, truncated, info = game.step(agent.act(frame, info))
-            infos.append(info)
-            watch(len(infos) - 1, frame, decisions[-1])
-            done = task.succeeded(infos)
-            if done or ended or truncated:
-                return Outcome(done, len(decisions), len(infos) - 1, tuple(decisions))
-    return Outcome(False, len(decisions), len(infos) - 1, tuple(decisions))
+
+def planning(name: str, planner: Planner, mask: str, identity: Mapping[str, Any]) -> Method:
+    def make(episode: Episode) -> Agent:
+        seen: list[Frame] = []
+        choices = follow(planner, mask, episode.reference, (seen.pop() for _ in count()))
+
+        def choose(frame: Frame) -> Choice:
+            seen.append(frame)
+            return next(choices)
+
+        return ChunkAgent(choose)
+
+    return Method(name, make, identity, planner.settings.horizon)

@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..chunks import ChunkLibrary
 from ..errors import UserError
 from ..model import Context, WorldModel
 from ..model.tree import PrefixTree
 from .cem import Cost, Found, SearchSettings, screened, search
-from .chunks import Library, space_of
 from .costs import COSTS
 from .phase import PHASES
+from .spaces import space_of
 
 PRECISIONS = ("fp32", "bf16")
 SPARE = 1.5
@@ -75,7 +76,7 @@ class Planner:
     The search is on the CPU, whose random numbers are everywhere the same; the futures are on the model's device.
     """
 
-    def __init__(self, model: WorldModel, library: Library, settings: PlanSettings) -> None:
+    def __init__(self, model: WorldModel, library: ChunkLibrary, settings: PlanSettings) -> None:
         check_fit(model, library)
         self.model = model
         self.settings = settings
@@ -117,13 +118,13 @@ class Planner:
         In bf16 it is infinite but for the cheapest plans, which are judged in fp32: a search goes where its
         elites are, so that a few plans that rounding has swapped lead it elsewhere.
         """
-        exact = self.judge(self.model, context, goals)
+        exact = self.cost_in(self.model, context, goals)
         if self._rough is None:
             return exact
-        rough = self.judge(self._rough, context, goals)
+        rough = self.cost_in(self._rough, context, goals)
         return screened(rough, exact, round(SPARE * self.settings.search_settings.elites))
 
-    def judge(self, model: WorldModel, context: Context, goals: Tensor) -> Cost:
+    def cost_in(self, model: WorldModel, context: Context, goals: Tensor) -> Cost:
         """Costs of plans in the futures that a model imagines for them."""
         measure = COSTS[self.settings.cost]
         context = Context(context.latents.to(model.dtype), context.actions).to(model.device)
@@ -164,13 +165,13 @@ def _numbers(rows: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.i
 def own_horizon(model: WorldModel) -> int:
     """The paper's 12 chunks; with a window that grows no more than it was trained to add."""
     predictor = model.config.predictor
-    room = predictor.length - predictor.context
-    return min(PlanSettings.horizon, room) if predictor.window == "grow" else PlanSettings.horizon
+    added = predictor.length - predictor.context
+    return min(PlanSettings.horizon, added) if predictor.window == "grow" else PlanSettings.horizon
 
 
-def check_fit(model: WorldModel, library: Library) -> None:
+def check_fit(model: WorldModel, library: ChunkLibrary) -> None:
     """A model can imagine a library's chunks only if it knows their controls and steps as far as they last."""
-    known, wanted = model.encoding.vocabulary.name, library.vocabulary.name
+    known, wanted = model.encoding.vocabulary.spelling, library.vocabulary.spelling
     if known != wanted:
         raise UserError(
             f"the model knows the controls of {known!r}, but the chunk library {library.name!r} speaks {wanted!r}; "

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from ..chunks import ChunkLibrary
 from ..model import Context, WorldModel
-from .chunks import Library
 from .planner import Planner, PlanSettings
 
 
@@ -26,7 +26,7 @@ class PrecisionCheck:
 
 @torch.no_grad()
 def check_precision(
-    model: WorldModel, library: Library, settings: PlanSettings, context: Context, goals: Tensor
+    model: WorldModel, library: ChunkLibrary, settings: PlanSettings, context: Context, goals: Tensor
 ) -> PrecisionCheck:
     exact = Planner(model, library, replace(settings, precision="fp32"))
     rough = Planner(model, library, replace(settings, precision="bf16"))
@@ -37,6 +37,6 @@ def check_precision(
     generator = torch.Generator().manual_seed(settings.seed)
     plans = exact.space.start(settings.horizon).sample(settings.candidates, generator)
     count = settings.search_settings.elites
-    alone = rough.judge(copy.deepcopy(model).to(torch.bfloat16), context, goals)
-    one, two = (set(judge(plans).argsort(stable=True)[:count].tolist()) for judge in (cost, alone))
+    alone = rough.cost_in(copy.deepcopy(model).to(torch.bfloat16), context, goals)
+    one, two = (set(costs(plans).argsort(stable=True)[:count].tolist()) for costs in (cost, alone))
     return PrecisionCheck(ratio, by_chance, len(one & two) / count)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..atomic import write_whole, written_whole
 from ..errors import UserError
-from ..game import Game
-from .task import PlanningTask, Start
+from ..game import Game, Start
+from ..task import Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 AFTER_SUCCESS = 4
 """Chunks that the expert goes on for: the clip ends at the goal, not at the first frame that counts as success."""
@@ -49,7 +52,7 @@ def goals_at(latents: Tensor, step: int, horizon: int) -> Tensor:
 
 
 def record_reference(
-    game: Game, task: PlanningTask, start: Start, raw_steps: int, least: int = 0
+    game: Game, task: Task, start: Start, raw_steps: int, least: int = 0
 ) -> Reference:
     """Play the task's expert to success and a little further, for at least `least` chunks."""
     expert = task.expert(start)

@@ -13,16 +13,24 @@ CAMERA_KEYS = {"ArrowLeft": "-x", "ArrowRight": "+x", "ArrowUp": "-y", "ArrowDow
 _CODES = {
     **{"Shift": "ShiftLeft", "LShift": "ShiftLeft", "RShift": "ShiftRight"},
     **{"Ctrl": "KeyC", "LCtrl": "KeyC", "RCtrl": "KeyC"},
+    **{key: f"Arrow{key}" for key in ("Left", "Right", "Up", "Down")},
     **{"MouseLeft": "Mouse0", "MouseMiddle": "Mouse1", "MouseRight": "Mouse2"},
 }
 
 
 def browser_bindings(key_map: KeyMap) -> dict[str, tuple[str, ...]]:
-    """Control or camera axis -> the browser codes (KeyboardEvent.code, Mouse0..2) any of which presses it."""
+    """Control, half of a continuous one (`-steer`), or camera axis -> the browser codes any of which presses it.
+
+    Codes are those of KeyboardEvent.code, and Mouse0 to Mouse2.
+    """
     bound = {
         control: tuple(dict.fromkeys(_code(name) for name in inputs))
         for control, inputs in key_map.bindings.items()
     }
+    for control, (less, more) in key_map.pairs.items():
+        bound |= {f"-{control}": tuple(map(_code, less)), f"+{control}": tuple(map(_code, more))}
+    if not key_map.motion:  # nothing turns: the arrows are free
+        return bound
     return bound | {axis: (code,) for code, axis in CAMERA_KEYS.items()}
 
 
@@ -31,7 +39,10 @@ def lane_codes(key_map: KeyMap, index: int) -> tuple[str, ...]:
     bindings = browser_bindings(key_map)
     axis = key_map.motion.get(index)
     if axis is None:
-        return bindings[key_map.vocabulary.names[index]][:1]
+        name = key_map.vocabulary.names[index]
+        if name in key_map.pairs:
+            return bindings[f"-{name}"][:1] + bindings[f"+{name}"][:1]
+        return bindings.get(name, ())[:1]
     both = () if key_map.vocabulary.binary[index] else bindings[opposite(axis)]
     return both + bindings[axis]
 

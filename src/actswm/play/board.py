@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import cv2
@@ -40,6 +40,14 @@ class Moment:
     news: str
     """What happened at last, in words."""
     kept: Kept
+    presses: tuple[int, ...] = ()
+    """How often each control was pressed in this session."""
+    seen: bytes = b""
+    """The frame as model and recording get it, where `jpeg` is another."""
+    dreams: tuple[bytes, ...] = ()
+    """What each model imagines in its place, if the person is in there; `step` stands still meanwhile."""
+    dreamt: int = 0
+    """Model steps since reality."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,12 @@ class Future:
 
 @dataclass(frozen=True)
 class Imagined:
-    """The futures from the frame after raw step `step` of `episode`, `latency` seconds after it was seen."""
+    """The futures from the frame after raw step `step` of `episode`, `latency` seconds after it was seen.
 
+    `model` is the number of the model, in the order in which they were named.
+    """
+
+    model: int
     episode: int
     step: int
     futures: tuple[Future, ...]
@@ -66,7 +78,8 @@ class View:
 
     number: int = 0
     moment: Moment | None = None
-    imagined: Imagined | None = None
+    imagined: Mapping[int, Imagined] = field(default_factory=dict)
+    """The newest of each model."""
     ended: bool = False
 
 
@@ -88,7 +101,8 @@ class Board:
         self._change(moment=moment)
 
     def post_imagined(self, imagined: Imagined) -> None:
-        self._change(imagined=imagined)
+        with self._changed:
+            self._change(imagined={**self._view.imagined, imagined.model: imagined})
 
     def end(self) -> None:
         """Nothing will come any more."""

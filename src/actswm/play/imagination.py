@@ -6,23 +6,21 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from ..errors import UserError
 from ..game import Frame
 from ..model import Context, WorldModel
+from ..model.decoder import Draw
 from ..model.history import observed
 from .board import Board, Future, Imagined, jpeg
+from .dream import Dream
 
 log = logging.getLogger(__name__)
-
-Nearest = Callable[[Tensor], NDArray[np.uint8]]
-"""Latents (n, D) -> frames (n, h, w, 3) that show what they stand for."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +39,20 @@ class _Seen:
 class Imagination:
     """At each model step: the future if everything stays held, and the future if everything is let go.
 
-    Both are rolled out from the last H real frames and shown at `steps` model steps ahead.
+    Both are rolled out from the last H real frames and shown at `steps` model steps ahead. `number` is the model's.
     """
 
-    def __init__(self, model: WorldModel, nearest: Nearest, steps: tuple[int, ...], board: Board) -> None:
-        self._model, self._nearest, self._steps, self._board = model, nearest, steps, board
+    def __init__(
+        self, model: WorldModel, draw: Draw, steps: tuple[int, ...], board: Board, number: int = 0
+    ) -> None:
+        self._model, self._draw, self._steps, self._board, self._number = model, draw, steps, board, number
         self.frameskip = model.encoding.frameskip
         self._context: Context | None = None
         self._raw: list[NDArray[np.float32]] = []
         self._waiting = threading.Condition()
         # a model that cannot keep up skips what its context would no longer hold
         self._seen: deque[_Seen] = deque(maxlen=model.context_length + model.encoding.lead + 1)
-        self._ended = False
+        self._ended = self._busy = False
         self._thread = threading.Thread(target=self._work, name="imagination", daemon=True)
         self._thread.start()
 
@@ -72,29 +72,44 @@ class Imagination:
             raw, self._raw = np.stack(self._raw), []
             self._tell(_Seen(episode, step, frame, raw, holding, time.monotonic()))
 
+    def dream(self) -> Dream:
+        """What the model makes of the world from here on, once it has seen all that was shown to it."""
+        with self._waiting:
+            self._waiting.wait_for(lambda: self._ended or not (self._seen or self._busy))
+            if self._ended or self._context is None:
+                raise UserError("the model imagines nothing any more; the log says why")
+            return Dream(self._model, self._draw, self._context)
+
     def close(self) -> None:
+        self._end()
+        self._thread.join()
+
+    def _end(self) -> None:
         with self._waiting:
             self._ended = True
-            self._waiting.notify()
-        self._thread.join()
+            self._waiting.notify_all()
 
     def _tell(self, seen: _Seen) -> None:
         with self._waiting:
             self._seen.append(seen)
-            self._waiting.notify()
+            self._waiting.notify_all()
 
     def _work(self) -> None:
         try:
             while True:
                 with self._waiting:
+                    self._busy = False
+                    self._waiting.notify_all()
                     self._waiting.wait_for(lambda: self._seen or self._ended)
                     if self._ended:
                         return
                     new = list(self._seen)
                     self._seen.clear()
+                    self._busy = True
                 self._board.post_imagined(self._imagine(new))
         except Exception:
             log.exception("the imagination stopped; the game goes on")
+            self._end()
 
     @torch.no_grad()
     def _imagine(self, new: list[_Seen]) -> Imagined:
@@ -105,10 +120,10 @@ class Imagination:
         actions = torch.from_numpy(np.tile(encoding.step_actions(raw), (1, max(self._steps), 1)))
         latents = self._model.rollout(context, actions[None])[0]
         shown = latents[:, [step - 1 for step in self._steps]]
-        pictures = [jpeg(frame) for frame in self._nearest(shown.flatten(0, 1))]
+        pictures = [jpeg(frame) for frame in self._draw(shown.flatten(0, 1))]
         held = tuple(
             name for name, used in zip(encoding.vocabulary.names, (last.holding != 0).any(0)) if used
         )
         count = len(self._steps)
         futures = (Future(held, tuple(pictures[:count])), Future((), tuple(pictures[count:])))
-        return Imagined(last.episode, last.step, futures, time.monotonic() - last.when)
+        return Imagined(self._number, last.episode, last.step, futures, time.monotonic() - last.when)

@@ -35,12 +35,17 @@ class About:
     """What a report may name -> the browser codes that press it."""
     saving: str = ""
     """Where episodes are kept; empty: nowhere."""
-    model: str = ""
-    """The model that imagines; empty: none."""
+    models: tuple[str, ...] = ()
+    """Those that imagine."""
+    drawn: tuple[bool, ...] = ()
+    """Are its latents shown as drawings of its decoder? Else as the nearest recorded frames."""
     steps: tuple[int, ...] = ()
     """Model steps ahead that are shown."""
     frameskip: int = 1
-    context: int = 0
+    contexts: tuple[int, ...] = ()
+    """Real frames that each model goes on from."""
+    aspect: float = 1.0
+    """Width over height of the game's picture."""
 
 
 def lanes_of(game: Game, key_map: KeyMap) -> tuple[Lane, ...]:
@@ -62,7 +67,11 @@ def moment_message(moment: Moment) -> dict[str, Any]:
         **{name: getattr(moment, name) for name in ("episode", "step", "running", "fps", "news")},
         "kept": asdict(moment.kept),
         "action": moment.action.tolist(),
+        "presses": moment.presses,
         "jpeg": _text(moment.jpeg),
+        "seen": _text(moment.seen),
+        "dreams": [_text(each) for each in moment.dreams],
+        "dreamt": moment.dreamt,
     }
 
 
@@ -71,6 +80,7 @@ def imagined_message(imagined: Imagined) -> dict[str, Any]:
         {"held": future.held, "jpegs": [_text(each) for each in future.jpegs]} for future in imagined.futures
     ]
     return {
+        "model": imagined.model,
         "episode": imagined.episode,
         "step": imagined.step,
         "latency": imagined.latency,

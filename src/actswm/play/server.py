@@ -25,7 +25,7 @@ from importlib import resources
 from typing import Any
 
 from ..errors import UserError
-from .board import Board
+from .board import Board, Imagined
 from .hands import Hands
 from .messages import About, imagined_message, moment_message, report_of
 from .session import Session
@@ -182,6 +182,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.hands.report(report_of(told))
             elif name == "clock" and isinstance(told["running"], bool):
                 self.server.session.set_running(told["running"])
+            elif name == "world" and isinstance(told["imagined"], bool):
+                self.server.session.imagine(told["imagined"])
             elif name == "episode" and told["wish"] in ("save", "reset"):
                 self.server.session.wish(told["wish"])
             else:
@@ -229,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(header, value)
         self.end_headers()
         board, session = self.server.board, self.server.session
-        number, moment, imagined = 0, None, None
+        number, moment, told = 0, None, dict[int, Imagined]()
         try:
             with board.watching():
                 self._event("about", asdict(self.server.about))
@@ -239,9 +241,10 @@ class _Handler(BaseHTTPRequestHandler):
                         self.wfile.write(b":\n\n")
                         continue
                     number = view.number
-                    if view.imagined is not None and view.imagined is not imagined:
-                        imagined = view.imagined
-                        self._event("imagined", imagined_message(imagined))
+                    for model, imagined in view.imagined.items():
+                        if told.get(model) is not imagined:
+                            told[model] = imagined
+                            self._event("imagined", imagined_message(imagined))
                     if view.moment is not None and view.moment is not moment:
                         moment = view.moment
                         self._event("moment", moment_message(moment))

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data import DatasetFile, WindowShape, open_checked, split_file, starts_in
+from ..data import Dataset, WindowShape, open_checked, split_file, starts_in
 from ..data.frames import FrameReader
 from ..data.loader import require_vocabulary
+from ..dataset_paths import label
 from ..results import ControlReliability, IdmScore
 from .domain import STRETCH
 from .foreign import FOREIGN
@@ -42,7 +43,7 @@ def report_on(model: MotionIdm, data: Path, others: Sequence[Path] = (), split: 
         for one in reliabilities(model, answered.of(valid), RAW)
     )
     return IdmScore(
-        data=data.name,
+        data=label(data),
         episodes=len(episodes),
         steps=scores_of(model, answered.of(whole), STEP),
         raw=scores_of(model, answered.of(valid), RAW),
@@ -62,12 +63,12 @@ def _recording_scores(model: MotionIdm, path: Path) -> NDArray[np.float32]:
     """Stretches of up to 2 x _VIDEOS episodes of another recording."""
     with open_checked(path) as file:
         spans = _spans(file)
-    frames = FrameReader(path)
+    frames = FrameReader.of(path)
     parts = [read_motion(frames, model.grid, begin, end) for begin, end in spans]
     return np.concatenate([model.domain.score(part)[::STRETCH] for part in parts])
 
 
-def _spans(file: DatasetFile) -> list[tuple[int, int]]:
+def _spans(file: Dataset) -> list[tuple[int, int]]:
     chosen = np.unique(np.linspace(0, file.num_episodes - 1, 2 * _VIDEOS).astype(int))
     return [
         (int(file.ep_offset[episode]), int(file.ep_offset[episode] + min(file.ep_len[episode], 2 * _FRAMES)))
@@ -78,7 +79,7 @@ def _spans(file: DatasetFile) -> list[tuple[int, int]]:
 
 def _made_scores(model: MotionIdm, data: Path, rows: NDArray[np.int64]) -> dict[str, NDArray[np.float32]]:
     """The frozen pictures are the recording's own."""
-    frames, scores = FrameReader(data), dict[str, NDArray[np.float32]]()
+    frames, scores = FrameReader.of(data), dict[str, NDArray[np.float32]]()
     pictures = np.empty((_VIDEOS, *frames.shape), np.uint8)
     frames.read(rows[np.linspace(0, len(rows) - 1, _VIDEOS).astype(int)], pictures)
     for name, make in FOREIGN.items():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor, nn
 
 from ..data import WindowShape, open_checked, split_file, starts_in
 from ..data.loader import StepSampler, WindowDataset, window_loader
@@ -35,6 +36,29 @@ class IdmTraining:
             raise UserError(f"training needs steps and a batch, not {self.steps} and {self.batch}")
 
 
+def action_loss(out: Tensor, true: Tensor, binary: Tensor, scale: Tensor) -> Tensor:
+    """(..., A): cross-entropy of buttons, squared error of continuous controls in units of `scale`."""
+    wrong_keys = F.binary_cross_entropy_with_logits(out, (true > 0.5).float(), reduction="none")
+    return torch.where(binary, wrong_keys, (out - true / scale).square())
+
+
+def fit(
+    parameters: Iterable[nn.Parameter],
+    training: IdmTraining,
+    losses: Iterable[Tensor],
+    progress: Callable[[int, float], None],
+) -> None:
+    """One step for each of the losses, which are computed as they are asked for."""
+    optimizer = torch.optim.AdamW(parameters, training.learning_rate, weight_decay=training.weight_decay)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, training.learning_rate, training.steps)
+    for step, loss in enumerate(losses, 1):
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        progress(step, float(loss.detach()))
+
+
 def train_idm(
     data: Path,
     config: IdmConfig,
@@ -58,20 +82,10 @@ def train_idm(
     model.scale.copy_(torch.where(binary | (spread == 0), 1.0, spread))
     pairs = WindowDataset(data, encoding, 2, train_starts, config.image_size)
     loader = window_loader(pairs, StepSampler(len(pairs), training.batch, training.steps, training.seed))
-    optimizer = torch.optim.AdamW(
-        model.parameters(), training.learning_rate, weight_decay=training.weight_decay
+    losses = (
+        action_loss(model(pixels), actions[:, -1].to(where), binary, model.scale).mean() for pixels, actions in loader
     )
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, training.learning_rate, training.steps)
-    for step, (pixels, actions) in enumerate(loader, 1):
-        out, true = model(pixels), actions[:, -1].to(where)
-        wrong_keys = F.binary_cross_entropy_with_logits(out, (true > 0.5).float(), reduction="none")
-        wrong_camera = (out - true / model.scale).square()
-        loss = torch.where(binary, wrong_keys, wrong_camera).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        progress(step, float(loss.detach()))
+    fit(model.parameters(), training, losses, progress)
     return model.eval(), _validate(model, data, held_out_starts)
 
 

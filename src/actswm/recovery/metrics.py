@@ -69,6 +69,20 @@ def score(recovered: Array, recorded: Array, vocabulary: Vocabulary) -> Scores:
     return _scores(outcomes, errors, None, recorded.shape[0] * recorded.shape[1], vocabulary)
 
 
+def balanced_difference(one: Array, other: Array, recorded: Array, vocabulary: Vocabulary) -> dict[str, Estimate]:
+    """Balanced accuracy of `one` minus that of `other`, per control in use and of all; windows are resampled."""
+    binary = vocabulary.binary
+    counts = [count(found[..., binary], recorded[..., binary]) for found in (one, other)]
+    stacked = np.stack([np.stack([each.tp, each.fp, each.fn, each.tn], 1) for each in counts], 1)
+    mine, their = (Counts(*part).balanced_accuracy for part in stacked.sum(0))
+    resampled = resampled_sums(stacked)
+    apart = np.subtract(*(Counts(*resampled[:, i].swapaxes(0, 1)).balanced_accuracy for i in range(2)))
+    used = np.flatnonzero(np.isfinite(mine))
+    names = [control.name for control in vocabulary.controls if control.binary]
+    found = {names[i]: estimate(float(mine[i] - their[i]), apart[:, i]) for i in used}
+    return {"all": _mean((mine - their)[used], apart[:, used]), **found}
+
+
 def score_grouped(recovered: Array, recorded: Array, vocabulary: Vocabulary, groups: NDArray[np.integer]) -> Scores:
     """Step vectors (N, A) of episodes of any length -> all scores; `groups` (N,) names each step's episode."""
     binary = vocabulary.binary

@@ -132,7 +132,10 @@ class MotionIdm(nn.Module):
         """Figures (T, size) of one stretch of video -> (T, 2, A): calibrated probabilities, values of the others."""
         out = self(torch.from_numpy(motion)[None])[0]
         binary = torch.from_numpy(self.encoding.vocabulary.binary)
-        return torch.where(binary, (out * self.slope + self.offset).sigmoid(), out * self.scale).numpy()
+        answers = torch.where(binary, (out * self.slope + self.offset).sigmoid(), out * self.scale)
+        if not answers.isfinite().all():
+            raise UserError("the idm's weights are so large that its answers are no numbers; train another")
+        return answers.numpy()
 
     def decided(self, answers: NDArray[np.float32], kind: int) -> NDArray[np.float32]:
         """Answers of one kind (..., A) -> buttons 0 or 1."""
@@ -148,7 +151,11 @@ class MotionIdm(nn.Module):
         return MotionLabels(probability, action, confidence.astype(np.float32), self.domain.score(motion))
 
     def predict(self, sample: WindowSample) -> NDArray[np.float32]:
-        """The actions (N, K, A) of sampled windows; frames around a window are seen where its episode has them."""
+        """The actions (N, K, A) of sampled windows."""
+        return self.decided(self.window_answers(sample)[:, :: self.config.frameskip, STEP], STEP)
+
+    def window_answers(self, sample: WindowSample) -> NDArray[np.float32]:
+        """Answers (N, K * frameskip, 2, A) for the raw steps of windows; frames around are seen where there are any."""
         skip = self.config.frameskip
         if sample.frameskip != skip:
             raise UserError(f"the idm's frameskip is {skip}, the windows' {sample.frameskip}; train another")
@@ -156,13 +163,13 @@ class MotionIdm(nn.Module):
             require_vocabulary(file, self.encoding)
             first = np.repeat(file.ep_offset, file.ep_len)[sample.rows]
             last = first + np.repeat(file.ep_len, file.ep_len)[sample.rows]
-        frames = FrameReader(sample.path)
+        frames = FrameReader.of(sample.path)
         windows = []
         for row, low, high in zip(sample.rows, first, last):
             begin = max(row - self.reach, low)
             end = min(row + sample.horizon * skip + self.reach + 1, high)
             answers = self.answers(read_motion(frames, self.grid, begin, end))
-            windows.append(self.decided(answers[row - begin :: skip][: sample.horizon, STEP], STEP))
+            windows.append(answers[row - begin :][: sample.horizon * skip])
         return np.stack(windows)
 
     def save(self, folder: Path, provenance: Mapping[str, Any]) -> None:

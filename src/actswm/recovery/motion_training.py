@@ -8,18 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ..controls import Vocabulary
-from ..data import DatasetFile, WindowShape, open_checked, split_file, starts_in
+from ..data import Dataset, WindowShape, open_checked, split_file, starts_in
 from ..data.frames import FrameReader
 from ..data.loader import StepSampler, require_vocabulary
 from ..results import Scores
 from .calibration import best_thresholds, fit_calibration
 from .domain import described
-from .idm_training import IdmTraining
+from .idm_training import IdmTraining, action_loss, fit
 from .motion import LOOKS, mirror
 from .motion_idm import RAW, STEP, MotionIdm, MotionIdmConfig, read_motion
 from .motion_scoring import Answered, scores_of
@@ -80,13 +79,13 @@ def train_motion_idm(
 
 
 def measure(
-    file: DatasetFile,
+    file: Dataset,
     episodes: NDArray[np.integer],
     model: MotionIdm,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Measured:
     """The raw steps of whole episodes, one behind the other; an episode's last frame begins none."""
-    frames, skip = FrameReader(file.path), model.config.frameskip
+    frames, skip = FrameReader.of(file), model.config.frameskip
     motion, actions, rows = [], [], []
     total, done = int(file.ep_len[episodes].sum()), 0
     for episode in episodes:
@@ -141,23 +140,16 @@ def _fit(
     known = torch.ones(2, window)
     known[STEP, window - model.config.frameskip + 1 :] = 0
     flip = _Mirror(model)
-    optimizer = torch.optim.AdamW(model.parameters(), training.learning_rate, weight_decay=training.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, training.learning_rate, training.steps)
     sampler = StepSampler(len(starts), training.batch, training.steps, training.seed)
     coin = torch.Generator().manual_seed(training.seed)
-    for step, chosen in enumerate(sampler, 1):
+
+    def loss(chosen: list[int]) -> Tensor:
         rows = torch.from_numpy(starts[chosen][:, None] + np.arange(window))
         seen, true = flip(motion[rows], actions[rows].nan_to_num(), torch.rand(len(rows), generator=coin) < 0.5)
-        out = model(seen)
-        wrong_keys = F.binary_cross_entropy_with_logits(out, (true > 0.5).float(), reduction="none")
-        wrong_camera = (out - true / model.scale).square()
-        wrong = torch.where(binary, wrong_keys, wrong_camera).mean(3)
-        loss = (wrong * known.T).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        progress("training", step, training.steps)
+        return (action_loss(model(seen), true, binary, model.scale).mean(3) * known.T).mean()
+
+    losses = map(loss, sampler)
+    fit(model.parameters(), training, losses, lambda step, loss: progress("training", step, training.steps))
 
 
 class _Mirror:

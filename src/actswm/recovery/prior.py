@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..controls import ActionEncoding
 from ..data import open_checked, split_file
 from ..data.loader import require_vocabulary
+from ..dataset_paths import label
 from ..errors import UserError
 from .steps import step_vectors
 
@@ -58,7 +59,7 @@ def training_prior(path: Path, encoding: ActionEncoding) -> ActionPrior:
     pool = np.concatenate(steps)
     if len(pool) == 0:
         raise UserError(f"{path}: its training split has no valid step of {skip} rows")
-    return ActionPrior.of(pool, f"{path.name}, training split")
+    return ActionPrior.of(pool, f"{label(path)}, training split")
 
 
 def made_prior(

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..results import Drift, DriftModel
-from .look import COLOURS, GREY, new_figure, save_figure, styled
+from .colours import shades
+from .look import GREY, new_figure, save_figure, styled
 
 LINES: dict[str, dict[str, Any]] = {
     "recorded": {"linestyle": "-", "linewidth": 1.8},
@@ -35,7 +36,7 @@ def plot_drift(result: Drift, path: Path) -> None:
 
 def _draw_curves(axes, models: Sequence[DriftModel]) -> None:  # type: ignore[no-untyped-def]
     steps = np.arange(1, len(models[0].curves["recorded"]) + 1)
-    for model, colour in zip(models, _colours(len(models))):
+    for model, colour in _coloured(models):
         for curve, line in LINES.items():
             shade = GREY if curve == "random" else colour
             axes.plot(steps, [each.mean for each in model.curves[curve]], color=shade, **line)
@@ -52,14 +53,14 @@ def _legend(models: Sequence[DriftModel]) -> list[Any]:
         Line2D([], [], color=GREY if curve == "random" else "black", label=curve, **line)
         for curve, line in LINES.items()
     ]
-    colours = zip(models, _colours(len(models)))
+    colours = _coloured(models)
     return keys + [Line2D([], [], color=colour, linewidth=5, label=model.name) for model, colour in colours]
 
 
 def _draw_bars(axes, models: Sequence[DriftModel]) -> None:  # type: ignore[no-untyped-def]
     width = 0.8 / len(LINES)
     fills = {"recorded": 1.0, "zero": 0.45, "shuffled": 0.22}
-    for place, (model, colour) in enumerate(zip(models, _colours(len(models)))):
+    for place, (model, colour) in enumerate(_coloured(models)):
         for number, curve in enumerate(LINES):
             value = model.curves[curve][-1].mean
             at = place + (number - (len(LINES) - 1) / 2) * width
@@ -87,5 +88,6 @@ def _draw_bars(axes, models: Sequence[DriftModel]) -> None:  # type: ignore[no-u
     axes.set_ylim(top=1.25)
 
 
-def _colours(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
+def _coloured(models: Sequence[DriftModel]) -> list[tuple[DriftModel, str]]:
+    colour = shades(model.name for model in models)
+    return [(model, colour[model.name]) for model in models]

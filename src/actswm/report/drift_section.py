@@ -29,7 +29,7 @@ STYLES = {"recorded": "solid", "zero": "dashed", "shuffled": "dotted"}
 INTRODUCTION = (
     "Each model sees the same moments and imagines the steps that follow: under the actions that were recorded, "
     "under none (zero), and under those of another moment (shuffled). The higher a curve, the more the imagined "
-    "future is like the real one. The tinted gap is what listening looks like: with the wrong actions, the imagined "
+    "future is like the real one. The tinted gap is action sensitivity: with the wrong actions, the imagined "
     "future must leave the real one. Without a gap the model imagines the same future, whatever is pressed. Copy "
     "(the last frame seen, standing still) and random (an unrelated moment) are what a model has to beat."
 )

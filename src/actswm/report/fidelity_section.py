@@ -31,9 +31,9 @@ INTRODUCTION = (
     "0 for standing still and 1 for a perfect prediction."
 )
 SHEETS = (
-    "The same question for the eye. Upper rows: what truly happens under these actions. Lower rows: what the model "
-    "expects, shown as the recorded frame nearest to its prediction. A model that ignores its actions shows the "
-    "same lower row everywhere."
+    "The same question for the eye: on the left what truly happens under other actions, then what each model expects. "
+    "A prediction is shown as the nearest recorded frame and, where a model has a decoder, above that as drawn by it. "
+    "A model that ignores its actions expects the same in every row; one that is unsure draws a blur."
 )
 
 

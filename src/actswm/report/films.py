@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
+from ..json_files import read_json
 from ..results import EpisodeResult, Plan
 from ..results.form import decode
 
@@ -38,7 +38,7 @@ def with_films(plan: Plan, folder: Path) -> FilmedPlan:
             _require_inside(path, folder)
             about = path.with_suffix(".json")
             try:
-                episode = decode(EpisodeResult, json.loads(about.read_text()))
+                episode = decode(EpisodeResult, read_json(about))
                 if episode.task == plan.task:
                     planner = "weights" in episode.identity
                     films.append(Film(method, episode.episode, episode.succeeded, episode.chunks, planner, path))

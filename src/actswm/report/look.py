@@ -1,4 +1,4 @@
-"""How our figures look: quiet axes, and colours that stay apart for every kind of colour vision."""
+"""How our figures look: quiet axes and small type."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..atomic import written_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#7A7A7A")
-"""Okabe and Ito's, without the yellow that vanishes on white."""
 GREY = "#8A8A8A"
 STYLE: dict[str, Any] = {
     "figure.dpi": 150,

@@ -12,6 +12,7 @@ from ..atomic import write_whole
 from ..origin import Origin
 from .action_sections import planning_section, recovery_section
 from .blocks import Colour, Image, Section, data_uri
+from .colours import places
 from .drift_section import drift_section
 from .fidelity_section import fidelity_section, sheet_section
 from .look_at import LOOK_AT
@@ -19,9 +20,7 @@ from .sources import Picture, Sources
 from .summary_section import summary_section
 from .training_section import data_section, training_section
 
-TITLE = "Does the world model listen?"
-PALETTE = 8
-"""Colours that the style sheet has."""
+TITLE = "Is the world model action-sensitive?"
 
 
 @dataclass(frozen=True)
@@ -35,8 +34,7 @@ class Page:
 def build_page(sources: Sources, title: str = TITLE, episodes: int = 2) -> Page:
     """Sections for what was found, none for what was not; films of so many episodes a task."""
     models = _models(sources)
-    places = {name: number % PALETTE for number, name in enumerate(models)}
-    colour: Colour = places.get
+    colour: Colour = places(models).get
     drawn = {each.origin.command for each in sources.drift} | {each.origin.command for each in sources.recoveries}
     sections = [
         summary_section(sources, models, colour),

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .look import COLOURS, new_figure, save_figure
+from .colours import PALETTE
+from .look import new_figure, save_figure
 
-RECORDED, HIT, FALSE = COLOURS[7], COLOURS[2], COLOURS[1]
+RECORDED, HIT, FALSE = PALETTE[7], PALETTE[2], PALETTE[1]
 
 
 def write_piano_roll(

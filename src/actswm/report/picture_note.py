@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import struct
-import zlib
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
-from ..atomic import write_whole
+from ..atomic import written_whole
 from ..origin import UNKNOWN, Origin
 from ..results.form import decode, encode
 
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_HEADER_END = 33
-"""The signature and the IHDR chunk, which comes first and has 13 bytes."""
-_KEYWORD = b"actswm\0\0\0\0\0"
-"""An uncompressed, untranslated iTXt chunk of this name: UTF-8 text."""
+KEYWORD = "actswm"
+"""Of the text chunk."""
 
 
 @dataclass(frozen=True)
@@ -31,25 +27,20 @@ class PictureNote:
 
 def write_note(path: Path, kind: str, caption: str, alt: str, origin: Origin) -> None:
     """Put the note into a PNG."""
-    picture = path.read_bytes()
-    note = PictureNote(kind, caption, alt, replace(origin, machine=""))
-    body = b"iTXt" + _KEYWORD + json.dumps(encode(note)).encode()
-    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    write_whole(path, picture[:_HEADER_END] + chunk + picture[_HEADER_END:])
+    from PIL import Image, PngImagePlugin
+
+    chunks = PngImagePlugin.PngInfo()
+    chunks.add_itxt(KEYWORD, json.dumps(encode(PictureNote(kind, caption, alt, replace(origin, machine="")))))
+    with Image.open(path) as picture, written_whole(path) as temporary:
+        picture.save(temporary, "PNG", pnginfo=chunks)
 
 
 def read_note(picture: bytes) -> PictureNote | None:
     """The note of a PNG's bytes; None where there is none."""
-    place = len(SIGNATURE)
-    if not picture.startswith(SIGNATURE):
+    from PIL import Image
+
+    try:
+        with Image.open(BytesIO(picture), formats=["PNG"]) as opened:  # reads what stands before the pixels
+            return decode(PictureNote, json.loads(opened.info[KEYWORD]))
+    except Exception:  # damaged bytes make Pillow raise anything
         return None
-    while place + 8 <= len(picture):
-        length = int.from_bytes(picture[place : place + 4])
-        chunk = picture[place + 4 : place + 8 + length]
-        if chunk.startswith(b"iTXt" + _KEYWORD):
-            try:
-                return decode(PictureNote, json.loads(chunk[4 + len(_KEYWORD) :]))
-            except (KeyError, TypeError, ValueError, RecursionError):
-                return None
-        place += 12 + length
-    return None

@@ -76,7 +76,10 @@ def _in_folder(folder: Path) -> Iterator[Result | FilmedPlan | TrainingRun | Pic
 
 def _in_file(path: Path) -> Result | FilmedPlan | Picture | None:
     if path.suffix.lower() == ".png":
-        png = path.read_bytes()
+        try:
+            png = path.read_bytes()
+        except OSError:
+            return None
         note = read_note(png)
         return Picture(note, png) if note else None
     if path.suffix.lower() != ".json":

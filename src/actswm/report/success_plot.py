@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..results import Plan
-from .look import COLOURS, new_figure, save_figure, styled
+from .colours import shades
+from .look import new_figure, save_figure, styled
 
 
 def plot_successes(plans: Sequence[Plan], path: Path) -> None:
     """Draw into a PNG. A method has the same colour in every panel."""
-    names = dict.fromkeys(_short(method.method) for plan in plans for method in plan.methods)
-    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+    names = [_short(method.method) for plan in plans for method in plan.methods]
+    colours = shades(names)
     rows = max(len(plan.methods) for plan in plans)
     with styled():
         figure = new_figure(1.2 + 2.6 * len(plans), 1.1 + 0.3 * rows)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .blocks import Block, Cell, Colour, Section, Table, Text, figure, heading
 from .sources import Sources
-from .verdict import EXPLANATION, IGNORES, LISTENS, reasons, verdicts
+from .verdict import EXPLANATION, IGNORES, SENSITIVE, reasons, verdicts
 
 Column = Mapping[str, Cell]
 
@@ -43,7 +43,7 @@ def _reasons(sources: Sources) -> list[str]:
 
 
 def _tone(verdict: str) -> str:
-    return "good" if verdict == LISTENS else "bad" if verdict == IGNORES else ""
+    return "good" if verdict == SENSITIVE else "bad" if verdict == IGNORES else ""
 
 
 def _columns(sources: Sources, colour: Colour) -> dict[str, Column]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..json_files import read_json
 from ..origin import Origin
 from ..results import Provenance
 from ..results.form import LARGEST, decode
@@ -42,7 +42,7 @@ def is_model(folder: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        content = json.loads(path.read_text())
+        content = read_json(path)
     except (ValueError, RecursionError):
         return False
     return isinstance(content, dict) and "actswm_version" in content
@@ -60,7 +60,7 @@ def read_run(folder: Path) -> TrainingRun:
 
 def _run(name: str, losses: Mapping[str, Any], config: str, model: Path) -> TrainingRun:
     try:
-        told = decode(Provenance, json.loads(model.read_text())["provenance"]) if model.is_file() else Provenance()
+        told = decode(Provenance, read_json(model)["provenance"]) if model.is_file() else Provenance()
         return TrainingRun(
             name,
             losses,

@@ -1,4 +1,4 @@
-"""Does a model listen to its actions? One phrase, from step drift and, where there is one, from the truth."""
+"""Is a model action-sensitive? One phrase, from step drift and, where there is one, from the truth."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from ..results import Drift, DriftModel, Fidelity, FidelityModel
 
 THRESHOLD = 0.05
 """A shuffled gap below this is none that matters."""
-LISTENS = "listens"
+SENSITIVE = "is action-sensitive"
 IGNORES = "ignores its actions"
+WORSE_THAN_COPYING = "is action-sensitive, but predicts worse than copying"
 WHY = {
     IGNORES: "Whatever the keys, it expects the same future",
-    "hardly listens": "The interval reaches below what counts as a gap",
-    LISTENS: "Its futures change with the keys, and where true futures were rendered they change as the game does",
+    "is hardly action-sensitive": "The interval reaches below what counts as a gap",
+    SENSITIVE: "Its futures change with the keys, and where true futures were rendered they change as the game does",
     "reacts to its actions, but wrongly": "Its futures change, but away from what the game shows under those keys",
     "reacts to its actions, but not as the game does": "Its futures change, but are no nearer to the true ones",
-    "listens, but predicts worse than copying": "Its futures change, but the last frame is a better guess",
+    WORSE_THAN_COPYING: "Its futures change, but the last frame is a better guess",
 }
 EXPLANATION = (
-    "The verdict rests on the last step of step drift: a model listens if shuffling its actions costs it more than "
-    f"{THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if the whole interval "
-    "lies below. A gap can come from being wrong under other actions, so where true futures were rendered a model "
-    "listens only if F ends above one half, with the whole interval, and lies below it at no step."
+    "The verdict rests on the last step of step drift: a model is action-sensitive if shuffling its actions "
+    f"costs it more than {THRESHOLD} of similarity to the real future, with the whole interval; it ignores them if "
+    "the whole interval lies below. A gap can come from being wrong under other actions, so where true "
+    "futures were rendered it is so only if F ends above one half, with the whole interval, and lies "
+    "below it at no step."
 )
 
 
@@ -61,12 +63,10 @@ def _verdict(model: DriftModel, truth: FidelityModel | None) -> str:
     if last["shuffled_gap"].high < THRESHOLD:
         return IGNORES
     if last["shuffled_gap"].low <= THRESHOLD:
-        return "hardly listens"
+        return "is hardly action-sensitive"
     fidelity = [row.fidelity for row in truth.of("all")] if truth else []
     if any(step.high < 0.5 for step in fidelity):
         return "reacts to its actions, but wrongly"
     if fidelity and fidelity[-1].low <= 0.5:
         return "reacts to its actions, but not as the game does"
-    return (
-        LISTENS if last["recorded"].mean > last["copy"].mean else "listens, but predicts worse than copying"
-    )
+    return SENSITIVE if last["recorded"].mean > last["copy"].mean else WORSE_THAN_COPYING

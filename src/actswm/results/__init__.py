@@ -5,7 +5,7 @@ from .fidelity import Fidelity, FidelityModel, FidelityStep, Spread
 from .file import KINDS, Result, read_result, result_tree, save_result
 from .idm_score import ControlReliability, IdmScore
 from .plan import EpisodeResult, MethodResult, Plan
-from .recover import ControlScore, Costs, PianoRoll, Recover, RecoverOptions, Scores
+from .recover import ControlScore, Costs, PianoRoll, Recover, RecoverOptions, Scores, Weighing
 from .training import Provenance, TrainingData
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "SeparationBound",
     "Spread",
     "TrainingData",
+    "Weighing",
     "read_result",
     "result_tree",
     "save_result",

@@ -1,4 +1,4 @@
-"""What `actswm drift` finds: step drift, which controls a model obeys, and Appendix E's bound."""
+"""What `actswm drift` finds: step drift, to which controls a model is sensitive, and Appendix E's bound."""
 
 from __future__ import annotations
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..atomic import write_json
 from ..errors import UserError
+from ..json_files import read_json, write_json
 from .drift import Drift
 from .fidelity import Fidelity
 from .form import decode, encode
@@ -41,7 +40,7 @@ def save_result(path: Path, result: Result) -> None:
 def read_result(path: Path) -> Result | None:
     """None for a file that holds no result of ours."""
     try:
-        tree: Any = json.loads(path.read_text())
+        tree: Any = read_json(path)
     except (ValueError, RecursionError):
         return None
     except FileNotFoundError:

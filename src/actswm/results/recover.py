@@ -77,8 +77,23 @@ class PianoRoll:
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """What a world model adds to an inverse-dynamics model's proposal.
+
+    `weights` of the controls in use, chosen on windows that are not those of the table: 0 leaves the proposal as it is.
+    `gained`: balanced accuracy of both minus that of the inverse-dynamics model alone, of the same windows, per control
+    and of `all`.
+    """
+
+    chosen_on: str
+    windows: Count
+    weights: Mapping[str, float]
+    gained: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
 class Recover:
-    """`costs` are those of methods that search; baselines have `scores` alone."""
+    """`costs` are those of methods that search; others have `scores` alone, and with a proposal a `weighing`."""
 
     data: str
     window_rows: tuple[int, ...]
@@ -86,4 +101,5 @@ class Recover:
     costs: Mapping[str, Costs | None]
     scores: Mapping[str, Scores]
     roll: PianoRoll | None = None
+    weighing: Mapping[str, Weighing] = field(default_factory=dict)
     origin: Origin = UNKNOWN

@@ -5,9 +5,9 @@ They are taken between steps only: within one, weights, optimiser and the count 
 
 from __future__ import annotations
 
-import os
 import time
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import lightning as L
 import torch
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
+from ..atomic import appearing_whole
 from ..errors import UserError
 from .interruption import Interruption
 
@@ -72,10 +73,10 @@ class ClockCheckpoint(L.Callback):
             self.save(trainer)
 
     def save(self, trainer: L.Trainer) -> None:
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
-        trainer.save_checkpoint(temporary)
+        # the first process writes, but all of them have to call
+        with appearing_whole(self.path) if trainer.is_global_zero else nullcontext(self.path) as temporary:
+            trainer.save_checkpoint(temporary)
         if trainer.is_global_zero:
-            os.replace(temporary, self.path)
             for logger in trainer.loggers:
                 logger.save()  # a resumed run finds logged what it does not compute again
         self._saved_at = time.monotonic()

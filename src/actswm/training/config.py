@@ -28,6 +28,12 @@ class PlaceConfig:
     """Raw steps between the first of them and the others, at most."""
     siblings: float = 0.5
     """Share of places that are forks with their siblings, in files that have them (`actswm record --branches`)."""
+    twins: bool = True
+    """Half of a place's windows, if their number is even, show the moments of the others in another look, in files that
+    have such (`actswm record --looks`). Contrast then asks for the frame in the other look."""
+
+
+PRECISIONS = ("auto", "32-true", "16-mixed", "bf16-mixed", "bf16-true")
 
 
 @dataclass
@@ -74,6 +80,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.optimizer not in ("adamw", "muon"):
             raise UserError(f"unknown training.optimizer {self.optimizer!r}; use adamw or muon")
+        if self.precision not in PRECISIONS:
+            raise UserError(f"unknown training.precision {self.precision!r}; use {', '.join(PRECISIONS)}")
         if self.devices < 1 or self.nodes < 1:
             raise UserError(f"training.devices and training.nodes are at least 1, not {self.devices} and {self.nodes}")
 

@@ -14,31 +14,35 @@ from torch.utils.data import DataLoader
 
 from ..controls import ActionEncoding
 from ..data import WindowShape, open_checked, split_file, starts_in
-from ..data.loader import PlaceSampler, SideBySide, StepSampler, WindowDataset, window_loader
-from ..data.siblings import first_shown
+from ..data.loader import PlaceSampler, SideBySide, StepSampler, WindowDataset, WithTwins, window_loader
+from ..data.siblings import first_shown, moments
+from ..data.twins import twins_of
 from ..errors import UserError
 from .config import Config
 
 
 class TrainingWindows(WindowDataset):
-    """Windows that also say where in the recording their frames were shown first: rows (B, n).
+    """Windows that also say where in the recording their frames, and their moments, were shown first: rows (B, n).
 
     `place` (N,) is the same for windows that can be neighbours: those of an episode, and those of a fork's siblings.
-    `siblings` (N,) tells which are the latter: windows whose first frame another episode has shown.
+    `siblings` (N,) tells which are the latter: windows whose first frame another episode has shown. `twins` (N,) are
+    the windows that show the same moments in another look, in files that have such.
     """
 
     def __init__(self, path: Path, encoding: ActionEncoding, steps: int, starts: NDArray, image_size: int) -> None:
         super().__init__(path, encoding, steps, starts, image_size)
         with open_checked(path) as file:
             self._shown = first_shown(file)
+            self._moments = moments(file)
         self.siblings = self._shown[self.starts] != self.starts
         key = np.where(self.siblings, self._shown[self.starts], self.episode_start)
         new = np.flatnonzero((key[1:] != key[:-1]) | (self.siblings[1:] != self.siblings[:-1])) + 1
         self.place = np.searchsorted(new, np.arange(len(key)), "right")
+        self.twins = twins_of(self._moments[self.starts])
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, ...]:
         rows = self.starts[np.asarray(indices), None] + self.encoding.frameskip * np.arange(self.steps)
-        return *self.read(indices), torch.from_numpy(self._shown[rows])
+        return *self.read(indices), torch.from_numpy(self._shown[rows]), torch.from_numpy(self._moments[rows])
 
 
 class WindowData(L.LightningDataModule):
@@ -81,12 +85,14 @@ class WindowData(L.LightningDataModule):
                 f"training.place.windows {place.windows}"
             )
         forks = round(places * place.siblings) if windows.siblings.any() else 0
-        parts = []
+        twins = place.twins and place.windows % 2 == 0 and (windows.twins != np.arange(len(windows))).any()
+        parts: list[PlaceSampler | WithTwins] = []
         for count, forking in ((places - forks, False), (forks, True)):
             if count:
                 among = np.flatnonzero(windows.siblings == forking)
                 anchors = StepSampler(len(among), count, steps, seed, start, *self._rank())
-                parts.append(PlaceSampler(anchors, place.windows, place.reach, windows.place, among, forking))
+                groups = PlaceSampler(anchors, place.windows, place.reach, windows.place, among, forking)
+                parts.append(WithTwins(groups, windows.twins) if twins else groups)
         return SideBySide(*parts)
 
     def _rank(self) -> tuple[int, int]:

@@ -28,18 +28,19 @@ class TrainingModule(L.LightningModule):
         self.model = WorldModel(config.model)
         self.objective = Objective(config.objective)
 
-    def losses(self, batch: tuple[Tensor, Tensor, Tensor], step: int) -> Losses:
-        pixels, actions, rows = batch
+    def losses(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], step: int) -> Losses:
+        pixels, actions, rows, moments = batch
         if self.config.training.mask != "none":
             pixels, half = pixels.clone(), len(pixels) // 2  # neighbours stay alike
             painted = apply_mask(self.config.training.mask, pixels[:half].cpu().numpy())
             pixels[:half] = torch.from_numpy(painted).to(pixels.device)
-            rows = torch.cat([-1 - rows[:half], rows[half:]])  # painted they are other frames
+            # painted they are other frames
+            rows, moments = (torch.cat([-1 - part[:half], part[half:]]) for part in (rows, moments))
         generator = torch.Generator().manual_seed(_mix(self.config.training.seed, step))
-        windows = Batch(pixels, actions, rows, self.config.training.place.windows)
+        windows = Batch(pixels, actions, rows, self.config.training.place.windows, moments)
         return self.objective(self.model, windows, generator, step / self.config.training.steps)
 
-    def training_step(self, batch: tuple[Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
+    def training_step(self, batch: tuple[Tensor, Tensor, Tensor, Tensor], batch_idx: int) -> Tensor:
         torch.manual_seed(_mix(self.config.training.seed, self.global_step, 1 + self.global_rank))
         losses = self.losses(batch, self.global_step)
         if not torch.isfinite(losses.total):

@@ -14,6 +14,9 @@ from torch import Tensor, nn
 MOMENTUM = 0.95
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
 ITERATIONS = 5
+STRETCHES = (3, 2)
+"""A matrix much longer than wide is multiplied only this often. Rounding in X X^T grows by a^2 an iteration; the second
+stretch begins with a fresh one."""
 
 
 def orthogonalized(matrix: Tensor) -> Tensor:
@@ -26,10 +29,28 @@ def orthogonalized(matrix: Tensor) -> Tensor:
     wide = x.shape[0] <= x.shape[1]
     x = x if wide else x.T
     x = x / x.norm().clamp(min=1e-7)
-    for _ in range(ITERATIONS):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    if x.device.type == "cpu" and x.shape[1] >= 2 * x.shape[0]:
+        for iterations in STRETCHES:
+            x = _factor(x @ x.T, iterations) @ x
+    else:
+        for _ in range(ITERATIONS):
+            gram = x @ x.T
+            x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x if wide else x.T
+
+
+def _factor(gram: Tensor, iterations: int) -> Tensor:
+    """By what an X of this X X^T is multiplied in so many iterations: all of them done on the small square."""
+    a, b, c = COEFFICIENTS
+    product = None
+    for left in reversed(range(iterations)):
+        step = torch.addmm(gram, gram, gram, beta=b, alpha=c)
+        step.diagonal().add_(a)
+        product = step if product is None else step @ product
+        if left:
+            gram = step @ gram @ step
+    assert product is not None
+    return product
 
 
 class Muon(torch.optim.Optimizer):

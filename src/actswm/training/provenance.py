@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data import open_checked
+from ..dataset_paths import label
 from ..origin import Origin
 from ..results import Provenance, TrainingData
 from ..results.form import encode
@@ -26,7 +27,7 @@ def provenance(
     machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
     with open_checked(data) as file:
         source = TrainingData(
-            data.name,
+            label(data),
             file.source,
             file.num_frames,
             file.num_episodes,

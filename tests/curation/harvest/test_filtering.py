@@ -27,7 +27,7 @@ from actswm.curation.harvest.settings import FilterRules, names, settings_of
 from actswm.curation.harvest.states import PositiveReader, reader_of
 from actswm.curation.harvest.summary import hours_by_stage
 from actswm.curation.harvest.timeline import Timeline
-from actswm.curation.harvest.verdicts import judge
+from actswm.curation.harvest.verdicts import clips_of
 from actswm.errors import UserError
 
 from .made_streams import PLAIN, write_video
@@ -175,7 +175,7 @@ def verdicts(states: list[str], rules: FilterRules, moving: float = 1.0) -> list
     """One sample a second, ten frames a second."""
     seen, timeline = made_look(10 * len(states), 10, moving=moving)
     settings = replace(settings_of("gta5"), filter=rules)
-    clips = judge(seen, timeline, [(10 * i, state) for i, state in enumerate(states)], settings)
+    clips = clips_of(seen, timeline, [(10 * i, state) for i, state in enumerate(states)], settings)
     return [(clip.start_s, clip.end_s, clip.verdict) for clip in clips]
 
 
@@ -195,7 +195,7 @@ def test_a_menu_costs_the_menu_and_not_the_play_around_it():
     seen, timeline = made_look(200, 10)
     seen.change[[83, 121]] = 50.0  # where it opens and closes
     states = [(10 * i, "menu" if 9 <= i < 13 else "play") for i in range(20)]
-    clips = judge(seen, timeline, states, replace(settings_of("gta5"), filter=FilterRules(most_static=None)))
+    clips = clips_of(seen, timeline, states, replace(settings_of("gta5"), filter=FilterRules(most_static=None)))
     assert [(clip.first, clip.end, clip.verdict) for clip in clips] == [
         (0, 83, "kept"), (83, 121, "menu"), (121, 200, "kept"),
     ]  # fmt: skip
@@ -205,7 +205,7 @@ def test_a_rest_is_cut_out_where_it_begins_and_ends():
     """Frames 43 to 68, at ten a second; half a second without motion later on is part of playing."""
     seen, timeline = made_look(120, 10)
     seen.moving[43:69] = seen.moving[90:95] = 0.02
-    clips = judge(seen, timeline, [(10 * i, "play") for i in range(12)], settings_of("gta5"))
+    clips = clips_of(seen, timeline, [(10 * i, "play") for i in range(12)], settings_of("gta5"))
     assert [(clip.first, clip.end, clip.verdict) for clip in clips] == [
         (0, 43, "kept"), (43, 69, "static"), (69, 120, "kept"),
     ]  # fmt: skip

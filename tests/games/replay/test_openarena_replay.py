@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,12 +21,13 @@ from actswm.curation.replay.windows import WindowRules, windows_of
 from actswm.data import DatasetFile
 from actswm.errors import UserError
 from actswm.formats.quakedemo import read_quake_demo
-from actswm.formats.replay import STRIP_ROWS, Capture, Replay, Window
+from actswm.formats.replay import Capture, Replay, Window
 from actswm.games.openarena.demos import RecordedMatch, record_match
 from actswm.games.openarena.replay import OpenArenaReplay
 
+from .under_load import SIZE, Loaded, capture_under_load, longest_window, nearness
+
 pytestmark = pytest.mark.usefixtures("openarena_installed")
-SIZE = (72, 128)
 
 
 @pytest.fixture(scope="module")
@@ -84,29 +83,18 @@ def test_every_window_in_lockstep_is_exact(match: RecordedMatch, replay: Replay,
 
 
 @pytest.fixture(scope="module")
-def under_load(replay: Replay) -> tuple[Window, Capture, list[set[int]]]:
-    """A real-time capture while two processes keep both cores busy, and each frame's true ticks.
-
-    Where so much else runs that the game itself stands still time and again, it is given another chance.
-    """
-    longest = longest_window(replay, after=75)  # the engine seeks to three seconds before it
-    window = replace(longest, end=min(longest.end, longest.start + 260))
-    best: tuple[float, Capture, list[set[int]]] | None = None
+def under_load(replay: Replay) -> Loaded:
+    """Where so much else runs that the game itself stands still time and again, it is given another chance."""
+    calmest: tuple[float, Loaded] | None = None
     for _ in range(4):
-        capture, truth = capture_under_load(replay, window)
-        calm = steady_share(capture) if len(capture.frames) > window.ticks else 0.0
-        if best is None or calm > best[0]:
-            best = calm, capture, truth
-        if calm > 0.95:
+        loaded = capture_under_load(replay)
+        calm = steady_share(loaded.capture) if len(loaded.truth) > loaded.window.ticks else 0.0
+        if calmest is None or calm > calmest[0]:
+            calmest = calm, loaded
+        if calm > 0.97:
             break
-    assert best is not None
-    return window, *best[1:]
-
-
-def longest_window(replay: Replay, after: int = 0) -> Window:
-    """Bots may end a life early."""
-    windows = [replace(one, start=max(one.start, after)) for one in windows_of(replay, WindowRules())]
-    return max(windows, key=lambda window: window.ticks)
+    assert calmest is not None
+    return calmest[1]
 
 
 def steady_share(capture: Capture) -> float:
@@ -115,51 +103,10 @@ def steady_share(capture: Capture) -> float:
     return float(steady.mean())
 
 
-def capture_under_load(replay: Replay, window: Window) -> tuple[Capture, list[set[int]]]:
-    engine = OpenArenaReplay(replay, SIZE, mode="realtime", marker=True, keep_log=True)
-    busy = []
-    try:
-        engine.start()
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
-        engine.seek(window.start)
-        engine.spectate(window.slot)
-        engine.strip_hud()
-        capture = engine.capture(window)
-        return capture, true_ticks(engine, capture)
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-        engine.stop()
-
-
-def true_ticks(engine: OpenArenaReplay, capture: Capture) -> list[set[int]]:
-    """By its pixels, of which the engine took a hash when it drew them: a still picture may be several ticks'."""
-    noted: dict[int, set[int]] = {}
-    for position, value in engine.board.log().tolist():
-        tick = engine.tick_at(position)
-        noted.setdefault(value, set()).add(-1 if tick is None else tick)
-    known: dict[bytes, int] = {}
-    truth = []
-    for frame in capture.frames:
-        inner = np.ascontiguousarray(frame[STRIP_ROWS:-STRIP_ROWS][::-1, :, ::-1]).tobytes()
-        if inner not in known:
-            known[inner] = fnv(inner)
-        truth.append(noted.get(known[inner], set()))
-    return truth
-
-
-def fnv(data: bytes) -> int:
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return value
-
-
 def test_in_real_time_under_load_the_marker_tells_the_tick(
-    match: RecordedMatch, replay: Replay, under_load: tuple[Window, Capture, list[set[int]]]
+    match: RecordedMatch, replay: Replay, under_load: Loaded
 ) -> None:
-    window, capture, truth = under_load
+    window, capture, truth = under_load.window, under_load.capture, under_load.truth
     assert len(capture.frames) > 200 and sum(map(bool, truth)) > 0.9 * len(truth)
     alignment = align(capture, replay, window)
     assert alignment.method == "marker"
@@ -176,18 +123,22 @@ def test_in_real_time_under_load_the_marker_tells_the_tick(
     assert all(valid == (tick in seen) for valid, tick in zip(rows.valid, rows.tick.tolist()))
 
 
-def test_without_the_marker_the_fitted_tick_is_within_one(
-    replay: Replay, under_load: tuple[Window, Capture, list[set[int]]]
-) -> None:
-    window, capture, truth = under_load
-    alignment = align(replace(capture, marked=False), replay, window)
-    assert alignment.method == "fitted" and alignment.valid.mean() > 0.5  # not after stalls
-    near = [
-        any(abs(tick - one) <= 1 for one in true)
-        for tick, valid, true in zip(alignment.tick.tolist(), alignment.valid, truth)
-        if valid and true
-    ]
-    assert np.mean(near) >= 0.95
+def test_without_the_marker_the_fitted_tick_is_within_one(replay: Replay, under_load: Loaded) -> None:
+    alignment = align(replace(under_load.capture, marked=False), replay, under_load.window)
+    near = nearness(alignment, under_load.truth, ticks=1)
+    assert alignment.method == "fitted" and near.of_valid >= 0.95
+    # Far more load than that of the two processes makes the game stand still; frames after that are not valid.
+    overloaded = under_load.load > 5 * (os.cpu_count() or 1)
+    assert near.valid > 0.5 if overloaded else near.of_all >= 0.95, (near, under_load.load)
+
+
+def test_another_match_fits_nowhere(replay: Replay, under_load: Loaded) -> None:
+    """The clock is not to be read off pictures that show something else."""
+    [slot] = replay.tracks
+    track = replay.tracks[slot]
+    other = replace(track, yaw=track.yaw[::-1].copy(), pitch=track.pitch[::-1].copy())
+    elsewhere = replace(replay, tracks={slot: other}, events=())
+    assert not align(replace(under_load.capture, marked=False), elsewhere, under_load.window).valid.any()
 
 
 def test_a_capture_in_real_time_ends_with_the_demo(replay: Replay) -> None:

@@ -5,8 +5,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
+from actswm.chunks import RAW_STEPS, load_library
 from actswm.games import make_game
-from actswm.games.chunks import RAW_STEPS, load_library
 from actswm.games.tasks import find_task, task_names
 from actswm.games.tasks.reference_runs import draw_runs, dump_runs
 

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from actswm.chunks import RAW_STEPS, load_library
 from actswm.controls import MINECRAFT
 from actswm.errors import UserError
-from actswm.game import Game
-from actswm.games.chunks import load_library
+from actswm.game import Game, Start
 from actswm.games.registry import make_game
 from actswm.games.tasks import find_task, task_names
-from actswm.games.tasks.check import check_tasks, play
 from actswm.games.tasks.minetest import PILLAR_BLOCKS, built_pillar, dug_stone, placed_torch
-from actswm.games.tasks.policies import random_chunks
+from actswm.planning.agents import Episode, baseline
+from actswm.planning.closed_loop import Outcome, run_episode
+from actswm.planning.references import Reference
+from actswm.planning.task_check import check_tasks
 
 NAMES = task_names("minetest")
 
@@ -29,6 +31,13 @@ NAMES = task_names("minetest")
 def game(minetest_installed: None) -> Iterator[Game]:
     with contextlib.closing(make_game("minetest/arena", vocabulary="minecraft")) as game:
         yield game
+
+
+def played(game: Game, name: str, who: str, start: Start) -> Outcome:
+    task = find_task(name)
+    unseen = Reference(np.empty((1, 1, 1, 3), np.uint8), np.empty((0, 1, 1), np.float32))
+    agent = baseline(who, task, load_library(task.library), seed=0).make(Episode(0, start, unseen))
+    return run_episode(game, task, start, agent, RAW_STEPS, lambda *told: None)
 
 
 def info(*events: dict[str, Any], x: float = 0.0, y: float = 8.5, z: float = 0.0) -> dict[str, Any]:
@@ -80,14 +89,9 @@ def test_starts_are_twenty_and_differ(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_expert_succeeds_within_the_replans_and_random_chunks_rarely_do(name: str, game: Game) -> None:
     task = find_task(name)
-    library = load_library(task.library)
     for start in (task.reference_start, *task.starts[:2]):
-        chunks = play(game, task, start, task.expert(start))
-        assert chunks is not None and chunks <= task.plan_budget
-    lucky = [
-        play(game, task, task.starts[i], random_chunks(library, np.random.default_rng(i))) for i in (6, 13)
-    ]
-    assert None in lucky
+        assert played(game, name, "expert", start).succeeded
+    assert not all(played(game, name, "random", task.starts[number]).succeeded for number in (6, 13))
 
 
 def test_check_plays_every_start_as_both(game: Game) -> None:
@@ -97,7 +101,7 @@ def test_check_plays_every_start_as_both(game: Game) -> None:
         find_task("minetest/mine-stone"), starts=find_task("minetest/mine-stone").starts[:2], env_budget=20
     )
     told: list[str] = []
-    (check,) = check_tasks([task], workers=2, progress=told.append)
+    (check,) = check_tasks([task], lambda task: make_game(task.game, **task.game_options), 2, told.append)
     assert (check.task, check.starts, check.expert) == (task.name, 2, 2)
     assert check.random <= 1 and 8 < check.expert_chunks < 20
     assert told == [task.name] * 4

@@ -9,11 +9,10 @@ import numpy as np
 
 from ...atomic import write_whole
 from ...curation.harvest.named import Named
-from ...curation.harvest.pipeline import Harvest, Ways
 from ...curation.harvest.plan import Plan
 from ...curation.harvest.settings import settings_of
 from .freedoom_takes import freedoom_take
-from .measure import Figures, measure
+from .measure import Figures, filtered, measure
 from .minetest_takes import minetest_takes
 from .openarena_takes import openarena_takes
 from .reuploads import Reuploads, measure_reuploads
@@ -78,15 +77,7 @@ def measure_domain(
         path = streams / f"{seed}{style.suffix}"
         truths[path.name] = make_stream(path, parts, style, seed)
     progress(f"{game}: cutting and filtering")
-    plan = Plan(settings_of(game), Named(local=(str(streams),)))
-    harvest = Harvest(work, plan, Ways())
-    with harvest.alone():
-        plan.save(harvest.folder)
-        videos = harvest.discover()
-        for stage in (harvest.download, harvest.normalise, harvest.cut, harvest.filter):
-            stage(videos)
-    if harvest.outcome.failures:
-        raise RuntimeError(f"a made stream failed: {harvest.outcome.failures[0]}")
+    videos = filtered(work, Plan(settings_of(game), Named(local=(str(streams),))))
     return measure(work, [(video.id, truths[Path(video.path).name]) for video in videos])
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...curation.harvest.pipeline import Harvest, Ways
+from ...curation.harvest.plan import Plan
 from ...curation.harvest.records import Folder
+from ...curation.harvest.video import Video
 from .stream import Truth
 from .takes import PLAY
 
@@ -33,6 +36,19 @@ class Figures:
     recall: float
     """Of the seconds of play, the share that is kept."""
     kept_share: float
+
+
+def filtered(work: Path, plan: Plan) -> list[Video]:
+    """The videos of a plan, harvested up to their verdicts."""
+    harvest = Harvest(work, plan, Ways())
+    with harvest.alone():
+        plan.save(harvest.folder)
+        videos = harvest.discover()
+        for stage in (harvest.download, harvest.normalise, harvest.cut, harvest.filter):
+            stage(videos)
+    if harvest.outcome.failures:
+        raise RuntimeError(f"a made stream failed: {harvest.outcome.failures[0]}")
+    return videos
 
 
 def measure(root: Path, streams: Sequence[tuple[str, Truth]]) -> Figures:

@@ -14,10 +14,11 @@ import numpy as np
 
 from ...curation.harvest.listing import settle_clips
 from ...curation.harvest.named import Named
-from ...curation.harvest.pipeline import Harvest, Ways
 from ...curation.harvest.plan import Plan
+from ...curation.harvest.records import Folder
 from ...curation.harvest.settings import HarvestSettings
 from ...formats.video import decode
+from .measure import filtered
 
 _SKIPPED_S = 1.3
 _HEIGHT = 240
@@ -59,17 +60,10 @@ def measure_reuploads(work: Path, streams: Path, copies: Path, settings: Harvest
     """Re-uploads of all `streams` are made in `copies` and harvested behind them; what `work` has is not done again."""
     copies.mkdir(parents=True, exist_ok=True)
     plan = Plan(settings, Named(local=(str(streams), str(copies))))
-    harvest = Harvest(work, plan, Ways())
     for original in Named(local=(str(streams),)).files():
         reupload(Path(original.path), copies / f"{Path(original.path).stem}.mkv")
-    with harvest.alone():
-        plan.save(harvest.folder)
-        videos = harvest.discover()
-        for stage in (harvest.download, harvest.normalise, harvest.cut, harvest.filter):
-            stage(videos)
-    if harvest.outcome.failures:
-        raise RuntimeError(f"a made stream failed: {harvest.outcome.failures[0]}")
-    settled = settle_clips(harvest.folder, [video.id for video in videos])
+    videos = filtered(work, plan)
+    settled = settle_clips(Folder(work), [video.id for video in videos])
     judged, told = Counter[bool](), Counter[bool]()
     for video in videos:
         copied = Path(video.path).parent == copies.resolve()

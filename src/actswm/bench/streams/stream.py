@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...atomic import write_whole
+from ...json_files import read_json
 from .takes import Take
 
 Rgb = NDArray[Any]
@@ -50,7 +51,7 @@ class Truth:
 
     @classmethod
     def load(cls, path: Path) -> Truth:
-        told = json.loads(path.read_text())
+        told = read_json(path)
         return cls(
             tuple(told["pts_s"]),
             tuple(told["labels"]),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote_plus, urlsplit
 
 from ...errors import UserError
+from ...json_files import read_json
 from .video import Video, from_info, id_of
 
 SUFFIXES = {".mp4", ".mkv", ".webm", ".mov", ".avi", ".flv", ".ts", ".m4v", ".mpg", ".mpeg", ".wmv", ".media"}
@@ -63,7 +63,7 @@ def _local(file: Path, found_by: str) -> Video:
     told = file.with_suffix(".info.json")
     if told.is_file():
         try:
-            info = json.loads(told.read_text())
+            info = read_json(told)
         except ValueError:
             raise UserError(f"{told}: is not JSON; remove it or write it again") from None
         return from_info(info, found_by, id=id_of(str(file)), path=str(file))

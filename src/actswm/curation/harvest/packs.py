@@ -6,7 +6,6 @@ A pack is a folder: `pack.json` and a PNG file for each element, whose alpha cha
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...atomic import write_whole
 from ...errors import UserError
-from .records import write_json
+from ...json_files import read_json, write_json
 
 HEIGHT, WIDTH = 360, 640
 """The picture that an element's box refers to."""
@@ -69,7 +68,7 @@ def load_pack(name: str) -> Pack:
     if not (folder / "pack.json").is_file():
         raise UserError(f"{name}: no template pack (pack.json) there; make one with: actswm hud learn")
     try:
-        told = json.loads((folder / "pack.json").read_text())
+        told = read_json(folder / "pack.json")
         elements = tuple(
             Element(one["name"], one["state"], tuple(one["box"]), *_picture(folder / one["file"]))
             for one in told["elements"]

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...json_files import write_json
 from .forms import require_form
 from .named import Named
-from .records import Folder, read_json, write_json
+from .records import Folder, read_json
 from .settings import HarvestSettings, from_content
 from .video import Video
 from .web import Manners

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...atomic import write_whole
 from ...errors import UserError
+from ...json_files import write_json
 from .forms import require_form
 
 STAGES = ("discover", "download", "normalise", "cut", "filter", "export")
@@ -18,10 +19,6 @@ STAGES = ("discover", "download", "normalise", "cut", "filter", "export")
 def digest(*parts: Any) -> str:
     """Names what something was made of."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def write_json(path: Path, content: Any) -> None:
-    write_whole(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> None:
@@ -80,7 +77,7 @@ class Folder:
         return content
 
     def keep(self, stage: str, id: str, content: dict[str, Any]) -> None:
-        write_json(self.record_path(stage, id), content)
+        write_json(self.record_path(stage, id), content, sort_keys=True)
 
     def list_stage(self, stage: str, ids: Iterable[str]) -> list[dict[str, Any]]:
         """The records of a stage in the order of the videos, also written as `harvest/<stage>.jsonl`."""

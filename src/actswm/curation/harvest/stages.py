@@ -15,7 +15,7 @@ from .settings import HarvestSettings
 from .states import reader_of
 from .timeline import Timeline, read_timeline
 from .trouble import Failure, Trouble, one_line
-from .verdicts import Clip, judge
+from .verdicts import Clip, clips_of
 
 _VERSION = 2
 """Raised when the same settings begin to give other results."""
@@ -100,7 +100,7 @@ def _filter(task: Task, folder: Folder) -> dict[str, Any]:
     timeline, reader = _timeline(task, folder), reader_of(task.settings.filter)
     seen = Look.load(folder.work / "cut" / f"{task.id}.npz")
     states = [(frame, reader.state(bgr)) for frame, bgr in read_samples(folder.samples / f"{task.id}.zip")]
-    clips = judge(seen, timeline, states, task.settings)
+    clips = clips_of(seen, timeline, states, task.settings)
     return {
         "clips": [clip.to_json() for clip in clips],
         "seconds": round(sum(clip.seconds for clip in clips), 3),

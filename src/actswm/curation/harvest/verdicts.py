@@ -48,7 +48,7 @@ class Clip:
         return cls(**{name: content[name] for name in cls.__dataclass_fields__})
 
 
-def judge(
+def clips_of(
     look: Look, timeline: Timeline, samples: list[tuple[int, str]], settings: HarvestSettings
 ) -> list[Clip]:
     """`samples` are (frame, state) in order."""

@@ -1,7 +1,8 @@
 """Words on a sample picture, read with the embedded judge's OCR, but only as much as betrays a state.
 
 Recognition costs most of the time, by the line. A menu's or a death screen's words are among the largest lines, so
-only those are read; a picture like the last one is not read again.
+only those are read, and of them only those with room for a phrase (a HUD's figures have none); a picture like the last
+one is not read again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ..judging.ocr import flushed_denormals, load_ocr
 _SIDE = 480
 """Longest side of the picture in which lines are looked for."""
 _LINES = 5
+_NARROWEST = 0.3
+"""Width over height of a letter in a condensed face: a line has to be wide enough for the shortest phrase."""
 _SAME = 1.5
 """Mean difference below which a picture shows the same words."""
 
@@ -30,6 +33,8 @@ class WordReader:
 
     def __init__(self, words: Mapping[str, tuple[str, ...]]) -> None:
         self._patterns: dict[str, re.Pattern[str]] = {state: _pattern(some) for state, some in words.items()}
+        letters = [len("".join(phrase.split())) for some in words.values() for phrase in some]
+        self._least_width = _NARROWEST * min(letters, default=0)
         self._last: tuple[NDArray[Any], str | None] | None = None
         self._engine = _engine()
 
@@ -50,6 +55,8 @@ class WordReader:
                 (_line(bgr, box) for box in boxes), key=lambda line: -line.shape[0] * line.shape[1]
             )
             for line in lines[:_LINES]:
+                if line.shape[1] < self._least_width * line.shape[0]:
+                    continue
                 told = self._engine(line, use_det=False, use_cls=False, use_rec=True)
                 text = " ".join(told.txts or ()).casefold()
                 for state, pattern in self._patterns.items():

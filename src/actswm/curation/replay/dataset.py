@@ -7,8 +7,6 @@ size and time.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...atomic import write_whole
+from ...atomic import appearing_whole
 from ...controls import KEYS14
 from ...data import Column, DatasetSpec, DatasetWriter, open_checked
-from ...data.journal import journal_path
 from ...data.merging import copy_episode
 from ...formats.replay import Replay
+from ...json_files import read_json, write_json
 from .render import ROWS, ExportSettings, Task
 
 NAME = "dataset.h5"
@@ -71,23 +69,20 @@ def put_together(out: Path, tasks: Sequence[Task], spec: DatasetSpec) -> int:
 def _write_file(
     path: Path, tasks: Sequence[Task], keys: Sequence[str], known: Sequence[str], spec: DatasetSpec
 ) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.unlink(missing_ok=True)
-    journal_path(temporary).unlink(missing_ok=True)
     by_key = {task.key: task for task in tasks}
-    with ExitStack() as stack:
-        writer = stack.enter_context(DatasetWriter(temporary, spec))
-        old = stack.enter_context(open_checked(path)) if known else None
-        columns = {name: old.column(name) for name in spec.columns} if old else {}
-        for key in keys:
-            if old is not None and key in known:
-                copy_episode(old, known.index(key), writer, columns)
-            else:
-                writer.append(**_load(by_key[key].folder / ROWS))
-    status = temporary.stat()
-    listed = {"size": status.st_size, "time": status.st_mtime_ns, "windows": keys}
-    write_whole(_list(path.parent, "next"), json.dumps(listed, indent=1))
-    os.replace(temporary, path)
+    with appearing_whole(path) as temporary:
+        with ExitStack() as stack:
+            writer = stack.enter_context(DatasetWriter(temporary, spec))
+            old = stack.enter_context(open_checked(path)) if known else None
+            columns = {name: old.column(name) for name in spec.columns} if old else {}
+            for key in keys:
+                if old is not None and key in known:
+                    copy_episode(old, known.index(key), writer, columns)
+                else:
+                    writer.append(**_load(by_key[key].folder / ROWS))
+        status = temporary.stat()
+        listed = {"size": status.st_size, "time": status.st_mtime_ns, "windows": keys}
+        write_json(_list(path.parent, "next"), listed)
     _list(path.parent, "next").replace(_list(path.parent))
 
 
@@ -104,7 +99,7 @@ def windows_in(out: Path) -> list[str]:
         return []
     for path in (_list(out), _list(out, "next")):
         try:
-            stored: Mapping[str, Any] = json.loads(path.read_text())
+            stored: Mapping[str, Any] = read_json(path)
         except (OSError, ValueError):
             continue
         if (stored.get("size"), stored.get("time")) == (status.st_size, status.st_mtime_ns):

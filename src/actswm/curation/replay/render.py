@@ -18,6 +18,7 @@ from ...controls import KEYS14
 from ...errors import UserError
 from ...formats.replay import Replay, Window
 from ...formats.video import NS
+from ...json_files import read_json, write_json
 from .alignment import align
 from .clip import write_clip
 from .engine import OpenEngine, show
@@ -87,7 +88,7 @@ def file_digest(path: Path) -> str:
 def finished(task: Task) -> Outcome | None:
     """The outcome of a window that an earlier run finished with the same settings."""
     try:
-        stored = json.loads((task.folder / DONE).read_text())
+        stored = read_json(task.folder / DONE)
         outcome = Outcome(**stored["outcome"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -144,7 +145,7 @@ def _render(task: Task, attempt: int) -> Outcome:
         "captured_dropped": int(alignment.dropped.sum()),
         "controls_known": bool(rows.known.any()),
     }
-    write_whole(task.folder / DONE, json.dumps(facts, indent=1))
+    write_json(task.folder / DONE, facts)
     return outcome
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ...atomic import write_whole
 from ...data import DatasetSpec
 from ...errors import UserError
 from ...executor import ExecutorKind, run_tasks
 from ...formats.replay import Replay, Window
+from ...json_files import read_json, write_json
 from ...processes import only_run
 from .dataset import put_together, replay_spec, windows_in
 from .engine import OpenEngine
@@ -72,7 +72,7 @@ def render(
         for leftover in out.glob(".*.tmp*"):  # of a run that was killed
             leftover.unlink(missing_ok=True)
         _require_same(out, settings, digest)
-        write_whole(out / "windows.json", json.dumps(manifest(replay, windows, rules), indent=1))
+        write_json(out / "windows.json", manifest(replay, windows, rules))
         kept = windows_in(out)
         outcomes = {
             task.key: outcome
@@ -95,7 +95,7 @@ def _require_same(out: Path, settings: ExportSettings, digest: str) -> None:
     mine = json.loads(json.dumps({"demo": digest, **asdict(settings)}))
     path = out / "settings.json"
     try:
-        before = json.loads(path.read_text())
+        before = read_json(path)
     except (OSError, ValueError):
         before = mine
     for name, value in mine.items():
@@ -103,4 +103,4 @@ def _require_same(out: Path, settings: ExportSettings, digest: str) -> None:
             raise UserError(
                 f"{out}: was rendered with {name} {before.get(name)}, not {value}; choose another --out"
             )
-    write_whole(path, json.dumps(mine, indent=1))
+    write_json(path, mine)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mcap.reader import make_reader
 
+from ...atomic import appearing_whole
 from ..keymap import MOUSE_BUTTONS
 from ..video import MS, NS, VideoWriter, decode
 from . import messages
@@ -55,8 +56,11 @@ def _crop_log(recording: Recording, times: list[int], shape: tuple[int, int], vi
     start_ns = times[0] + offset_ns
     end_ns = times[-1] + offset_ns + (times[-1] - times[-2] if len(times) > 1 else NS // 60)
     path = video.with_suffix(".mcap")
-    partial = path.with_name(f".{path.name}.partial")
-    with recording.path.open("rb") as source, partial.open("wb") as target:
+    with (
+        recording.path.open("rb") as source,
+        appearing_whole(path) as partial,
+        partial.open("wb") as target,
+    ):
         log = MessageLog(target, recording.key_map)
         size = [shape[1], shape[0]]
         for pts_ns in times:
@@ -76,7 +80,6 @@ def _crop_log(recording: Recording, times: list[int], shape: tuple[int, int], vi
             if channel.topic in messages.SCHEMAS and channel.topic != messages.SCREEN:
                 log.write(channel.topic, message.log_time, message.data)
         log.finish()
-    partial.replace(path)
     return path
 
 

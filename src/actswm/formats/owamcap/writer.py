@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...controls import Vocabulary
 from ...errors import UserError
-from ..keymap import DEFAULT_KEYS, MOUSE_BUTTONS, KeyMap
+from ..keymap import MOUSE_BUTTONS, KeyMap, keys_of
 from ..video import MS, NS, VideoWriter
 from . import messages
 from .log import MessageLog
@@ -49,7 +49,7 @@ class OwamcapWriter:
         self.video_path = self.mcap_path.with_suffix(".mkv")
         self._partial = {p: p.with_name(f".{p.name}.partial") for p in (self.video_path, self.mcap_path)}
         if key_map is None:
-            key_map = DEFAULT_KEYS[vocabulary.name]
+            key_map = keys_of(vocabulary)
             if not vocabulary.binary.all():
                 key_map = KeyMap(vocabulary, key_map.bindings, degrees_per_count=FINE_DEGREES_PER_COUNT)
         if key_map.vocabulary != vocabulary:

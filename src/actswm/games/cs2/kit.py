@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,10 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...atomic import write_whole, writing
+from ...atomic import writing
 from ...errors import UserError
 from ...formats.cs2dem.container import plain_demo
 from ...formats.replay import Replay, Window
+from ...json_files import write_json
 from .schedule import capture_start, cfg_text, cmd_line, launch_arguments, schedule
 from .spectated import LOOK
 
@@ -69,7 +69,7 @@ def write_kit(
         "hlae_arguments": launch_arguments("HLAE.exe", "", "")[HLAE_WORDS],
         "windows": [_entry(replay, window, fps, size) for window in windows],
     }
-    write_whole(folder / KIT, json.dumps(stored, indent=1))
+    write_json(folder / KIT, stored)
     return folder / KIT
 
 

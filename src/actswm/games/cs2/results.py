@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from ...errors import UserError
 from ...formats.replay import Capture, Replay, Window
 from ...formats.video import NS, decode
+from ...json_files import read_json
 from .kit import KIT
 from .spectated import shown_player
 
@@ -38,7 +38,7 @@ def read_kit(folder: Path) -> Kit:
     path = folder / KIT
     fields = ("slot", "player", "round", "start", "end", "part")
     try:
-        stored = json.loads(path.read_text())
+        stored = read_json(path)
         entries = {str(entry["name"]): entry for entry in stored["windows"]}
         return Kit(
             folder=folder.absolute(),
@@ -104,7 +104,7 @@ class KitReplay:
 
 def _read(path: Path, field: str | None = None) -> Any:
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path)
         return stored if field is None else stored[field]
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(

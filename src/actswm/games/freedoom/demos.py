@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ...atomic import write_whole, writing
+from ...atomic import writing
 from ...data import DatasetSpec
 from ...errors import UserError
 from ...formats.lmp import RUN, LmpEpisode, LmpRun, read_lmp_run
 from ...formats.replay import Capture, Replay, Window
-from ..episodes import RecordingPlan, pose_of, record_episode
+from ...game import pose_of
+from ...json_files import write_json
+from ..episodes import RecordingPlan, record_episode
 from ..recording import dataset_spec
 from .game import FreedoomGame
 
@@ -45,7 +46,7 @@ def record_lmp(
     digests = [hashlib.sha256((folder / episode.file).read_bytes()).hexdigest() for episode in episodes]
     told = [asdict(replace(episode, sha256=digest)) for episode, digest in zip(episodes, digests)]
     stored = {"plan": asdict(plan), "episodes": told}
-    write_whole(folder / RUN, json.dumps(stored, indent=1))
+    write_json(folder / RUN, stored)
     return read_lmp_run(folder)
 
 

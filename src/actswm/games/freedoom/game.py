@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...controls import KEYS14
 from ...errors import UserError
-from ...game import Frame
+from ...game import Frame, Step
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space, played_actions
@@ -56,6 +56,8 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
     render_mode: str | None = "rgb_array"
     vocabulary = KEYS14
     fps = 35.0
+    aspect = 4 / 3
+    """Width over height of the engine's screen, whatever the shape of the frames."""
     deterministic = True
 
     def __init__(
@@ -108,10 +110,10 @@ class FreedoomGame(gymnasium.Env[Any, Any]):
         info = self._observe()
         return self._frame, {**info, "seed": seed}
 
-    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.floating]) -> Step:
         return self.fast_forward(np.asarray(action)[None])
 
-    def fast_forward(self, actions: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def fast_forward(self, actions: NDArray[np.floating]) -> Step:
         """One `step` for each action, three times as fast: only the last frame is drawn."""
         self._advance((played_actions(self.vocabulary, actions, len(actions)) > 0.5) & self.effective)
         info = self._observe()

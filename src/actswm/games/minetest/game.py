@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...controls import KEYS14, MINECRAFT, vocabulary_of
 from ...errors import UserError
-from ...game import Frame
+from ...game import Frame, Step
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space, played_actions
@@ -84,7 +84,7 @@ class MinetestGame(gymnasium.Env[Any, Any]):
         self._hands.look_at(start.yaw, start.pitch)
         return client.frame(), {"events": [], "telemetry": client.telemetry(), "seed": seed}
 
-    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.floating]) -> Step:
         if self._client is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         try:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...controls import KEYS14
 from ...errors import UserError
-from ...game import Frame
+from ...game import Frame, Step
 from ..guard import EngineDied
 from ..seeds import EpisodeSeeds
 from ..spaces import action_space, frame_space, played_actions
@@ -89,7 +89,7 @@ class OpenArenaGame(gymnasium.Env[Any, Any]):
             raise
         return self._client.frame(), {"events": [], "telemetry": dict(self._client.telemetry), "seed": seed}
 
-    def step(self, action: NDArray[np.floating]) -> tuple[Frame, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.floating]) -> Step:
         if self._client is None:
             raise UserError(f"{self.name} is not running; call reset() first")
         try:

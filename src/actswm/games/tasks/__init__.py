@@ -1,13 +1,15 @@
-"""Planning tasks by name; a family's module is imported when one of its tasks is asked for."""
+"""Planning tasks by name, or from other people's files (see `own`).
+
+A family's module is imported when one of its tasks is asked for.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 from ...errors import UserError
-from .task import Expert, Info, Start, Task
-
-__all__ = ["Expert", "Info", "Start", "Task", "find_task", "task_names"]
+from ...task import Task
+from .own import is_own_task, own_task
 
 FAMILIES = {
     "freedoom": ("follow-room", "follow-maze"),
@@ -26,10 +28,17 @@ def task_names(family: str | None = None) -> tuple[str, ...]:
     )
 
 
+def is_task(name: str) -> bool:
+    """Is it a task, and not a game?"""
+    return name in task_names() or is_own_task(name)
+
+
 def find_task(name: str) -> Task:
-    """The task called `name`, for example `minetest/mine-stone`."""
+    """The task called `name`, for example `minetest/mine-stone`; or another's: `task.yaml`, `my_module:TASK`."""
     if name not in task_names():
-        raise UserError(f"unknown task {name!r}; known: {', '.join(task_names())}")
+        if ":" in name or name.endswith((".yaml", ".yml")):
+            return own_task(name)
+        raise UserError(f"unknown task {name!r}; known: {', '.join(task_names())}, or a file (task.yaml)")
     family, task = name.split("/", 1)
     made: Task = import_module(f".{family}", __package__).make_task(task)
     return made

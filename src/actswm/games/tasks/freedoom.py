@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...controls import KEYS14
-from ...game import Frame
+from ...game import Frame, Info, Policy, Start
+from ...task import Task
 from .reference_runs import LIBRARY, draw_script, load_runs, pose_of, script_actions
-from .task import Expert, Info, Start, Task
 
 NEAR = 48.0
 """Map units between the player and the reference's end; a run covers 60 in a chunk."""
@@ -33,7 +33,7 @@ def make_task(task: str) -> Task:
         here = pose_of(infos[-1]["telemetry"])
         return end is not None and here.distance(end) <= NEAR and here.turn(end) <= FACING
 
-    def expert(start: Start) -> Expert:
+    def expert(start: Start) -> Policy:
         return Replay(draw_script(start["seed"]))
 
     return Task(

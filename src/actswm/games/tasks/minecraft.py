@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...chunks import load_library
+from ...chunks.policies import ChunkPolicy
 from ...controls import MINECRAFT
-from ..chunks import load_library
-from .policies import ChunkPolicy
-from .task import Expert, Info, Start, Task
+from ...game import Info, Policy, Start
+from ...task import Task
 
 STARTS = 20
 FIRST_WORLD = 20_000
@@ -61,7 +62,7 @@ def _is(event: Mapping[str, Any], name: str, field: str, what: str) -> bool:
     return event["name"] == name and event[field].replace(":", ".").rpartition(".")[2] == what
 
 
-def _expert(task: str, chunks: Sequence[str]) -> Expert:
+def _expert(task: str, chunks: Sequence[str]) -> Policy:
     """Every chunk once, the last one again and again."""
     left = list(chunks)
     return ChunkPolicy(load_library(f"minecraft/{task}"), lambda info: left.pop(0) if left[1:] else left[0])

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...chunks import load_library
+from ...chunks.policies import ChunkPolicy
 from ...controls import MINECRAFT
-from ..chunks import load_library
+from ...game import Info, Policy, Start
+from ...task import Task
 from ..minetest.world import FLOOR, Box, ground, tree
-from .policies import ChunkPolicy
-from .task import Expert, Info, Start, Task
 
 STARTS = 20
 PILLAR_BLOCKS = 9
@@ -63,6 +65,7 @@ def make_task(name: str) -> Task:
         succeeded=succeeded,
         expert=expert,
         draw_start=lambda seed: make_start(np.random.default_rng([STARTS + 1, seed])),
+        redress=partial(_redressed, name),
     )
 
 
@@ -142,6 +145,21 @@ def _pillar_start(rng: np.random.Generator) -> Start:
     )
 
 
+def _redressed(name: str, start: Start, number: int) -> Start:
+    """The same stand, heading and target on another floor, among other scenery, with other blocks in the hand."""
+    rng = np.random.default_rng([STARTS + 2, start["seed"], number])
+    options = start["options"]
+    x, _, z = (round(value) for value in options["position"])
+    if name == "mine-stone":
+        floor = ground(str(rng.choice(FLOORS)), "default:obsidian")
+    else:
+        floor = ground(str(rng.choice(SOILS)))
+    target = options["boxes"][-1:] if name != "build-pillar" else ()
+    inventory = (f"{rng.choice(BLOCKS)} 99",) if name == "build-pillar" else options["inventory"]
+    boxes = (*floor, *_scenery(rng, (x, z)), *target)
+    return {**start, "options": {**options, "boxes": boxes, "inventory": inventory}}
+
+
 def _stand(rng: np.random.Generator) -> tuple[int, int, tuple[int, int], float]:
     """A node to stand on, and a heading along an axis: as a direction and as a yaw."""
     x, z = (int(value) for value in rng.integers(-5, 6, 2))
@@ -184,11 +202,11 @@ def _target(start: Start, node: str) -> tuple[float, float]:
     return (x1 + x2) / 2, (z1 + z2) / 2
 
 
-def _expert(task: str, choose: Callable[[Info], str]) -> Expert:
+def _expert(task: str, choose: Callable[[Info], str]) -> Policy:
     return ChunkPolicy(load_library(f"minecraft/{task}"), choose)
 
 
-def _mine_expert(start: Start) -> Expert:
+def _mine_expert(start: Start) -> Policy:
     x, z = _target(start, STONE)
     yaw = round(start["options"]["yaw"] / 90) * math.pi / 2
 
@@ -203,7 +221,7 @@ def _mine_expert(start: Start) -> Expert:
     return _expert("mine-stone", choose)
 
 
-def _torch_expert(start: Start) -> Expert:
+def _torch_expert(start: Start) -> Policy:
     x, z = _target(start, TARGET)
 
     def choose(info: Info) -> str:
@@ -219,5 +237,5 @@ def _torch_expert(start: Start) -> Expert:
     return _expert("place-torch", choose)
 
 
-def _pillar_expert(start: Start) -> Expert:
+def _pillar_expert(start: Start) -> Policy:
     return _expert("build-pillar", lambda info: "stack action")

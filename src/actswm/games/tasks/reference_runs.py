@@ -14,7 +14,7 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chunks import ChunkLibrary, load_library
+from ...chunks import ChunkLibrary, load_library
 from ..freedoom import FreedoomGame
 
 LIBRARY = "keys14/follow"

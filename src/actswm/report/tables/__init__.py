@@ -1,0 +1,1 @@
+"""Published figures as Markdown tables, made from the result files and nothing else."""
