@@ -20,7 +20,8 @@ from ..atomic import write_whole
 from ..errors import UserError
 from ..model import WorldModel
 from ..model.device import chosen_device
-from ..model.pretrained import require_finite
+from ..model.fit import require_finite
+from ..model.products import fast_products
 from ..origin import commit
 from .checkpoints import LAST, ClockCheckpoint, damaged, read_checkpoint
 from .config import Config, config_from_yaml, config_to_yaml
@@ -111,7 +112,7 @@ def train(
     revision = commit()
     if start < config.training.steps:
         try:
-            with interruption:
+            with interruption, fast_products():
                 trainer.fit(module, datamodule=windows, ckpt_path=checkpoint, weights_only=True)
         except SystemExit:  # Lightning's answer to Ctrl+C
             raise KeyboardInterrupt from None
