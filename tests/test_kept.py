@@ -28,7 +28,7 @@ def test_a_dataset_opens_with_every_row():
     validate(KEPT / "square.h5")
     with DatasetFile(KEPT / "square.h5") as file:
         assert (file.num_episodes, file.num_frames, file.source, file.fps) == (10, 480, "made/square", 20.0)
-        assert (file.pixels[:].sum(), file.action.sum()) == (11_520_000, 1401)
+        assert (file.pixels[:].sum(), file.action.sum()) == (10_291_200, 597)
         assert (file.column("seed") == file.episode_idx).all()
 
 
@@ -39,7 +39,7 @@ def test_a_model_imagines_the_same():
         steps = torch.from_numpy(model.encoding.step_actions(file.action[:20]))
     with torch.no_grad():
         last = model.rollout(Context(model.encode(frames), steps[None, :3]), steps[None, None, 3:])[0, 0, -1]
-    expected = [-0.0019, -0.3117, 0.2224, -0.0785, -0.3938, 0.0524, -0.2155, -0.0699]
+    expected = [-0.0045, -0.309, 0.2231, -0.0819, -0.3924, 0.0558, -0.2126, -0.0709]
     assert last.tolist() == pytest.approx(expected, abs=2e-4)
 
 
