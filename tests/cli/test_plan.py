@@ -1,5 +1,6 @@
 """`actswm plan` from the command line."""
 
+import json
 import sys
 
 import numpy as np
@@ -56,6 +57,16 @@ def test_a_model_and_a_baseline_then_the_same_again(monkeypatch, capsys, tmp_pat
     assert note.kind == "successes"
     code, _, err = actswm(monkeypatch, capsys, "plan", *arguments, "--seed", "1")
     assert code == 2 and "was played with seed 0, now 1" in err
+
+
+def test_what_an_episode_depends_on_is_kept_beside_it(monkeypatch, capsys, tmp_path, checkpoint):
+    arguments = (checkpoint, *FOLLOW, *FAST, "--baselines", "", "--out", tmp_path, "--no-film")
+    code, _, _ = actswm(monkeypatch, capsys, "plan", *arguments, "--begin", "reference", "--mask", "mining")
+    assert not code
+    identity = json.loads((tmp_path / "made" / "episode-00.json").read_text())["identity"]
+    assert (identity["begin"], identity["mask"]) == ("reference", "mining") and "margin" not in identity
+    code, _, err = actswm(monkeypatch, capsys, "plan", *arguments)
+    assert code == 2 and "was played with" in err
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,32 @@ def test_a_warm_start_is_never_worse_than_the_shifted_plan():
     assert hasty.plan(context, goals, 1, previous).cost == pytest.approx(known, rel=1e-6)
 
 
+@pytest.mark.parametrize("search", ["categorical", "library-init"])
+def test_the_references_own_keys_are_left_only_for_a_cheaper_plan(search):
+    model = disturbed(small_config())
+    context, goals = random_context(model, 1, 4), torch.randn(5, 12)
+    wanted = ["forward", "forward", "turn left", "forward right", "turn left"]
+    raw = np.stack([FOLLOW[name].steps for name in wanted])
+
+    def plan(margin, **changes):
+        planner = Planner(
+            model, FOLLOW, dataclasses.replace(SETTINGS, search=search, begin="reference", margin=margin, **changes)
+        )
+        keys = planner.space.plan(raw)
+        assert np.array_equal(planner.space.raw(keys), raw), "chunks of the library are found again"
+        with torch.inference_mode():
+            return planner.plan(context, goals, keys=keys), float(planner.cost(context, goals)(keys[None]))
+
+    free, own = plan(0.0)
+    assert free.cost < own and free.names != tuple(wanted)
+    bold, _ = plan(0.9 * (1 - free.cost / own))
+    assert bold.names == free.names, "it pays by more than the margin"
+    kept, _ = plan(1.1 * (1 - free.cost / own))
+    assert kept.names == tuple(wanted) and kept.cost == pytest.approx(own, rel=1e-6)
+    hasty, _ = plan(0.0, candidates=1, iterations=1)
+    assert hasty.names == tuple(wanted), "they are tried first"
+
+
 def test_bf16_plans_cost_as_little():
     model = disturbed(small_config())
     context, goals = random_context(model, 1, 4), torch.randn(5, 12)

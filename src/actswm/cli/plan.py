@@ -50,6 +50,15 @@ def plan(
     candidates: int = typer.Option(512, min=1, help="Plans in an iteration."),
     iterations: int = typer.Option(6, min=1, help="Iterations of a search."),
     warm_start: bool = typer.Option(True, help="Begin each search at the previous plan, shifted."),
+    begin: Literal["previous", "reference"] = typer.Option(
+        "previous", help="A search begins at the previous plan, or at the reference's own keys."
+    ),
+    margin: float = typer.Option(
+        0.0, min=0, max=1, help="Leave the reference's keys only for a plan that costs less by this share."
+    ),
+    mask: Literal["none", "mining"] = typer.Option(
+        None, help="What is painted over before a model looks (default: the task's)."
+    ),
     precision: Literal["fp32", "bf16"] = typer.Option("fp32", help="Of the imagined futures."),
     seed: int = typer.Option(0, min=0, help="Of searches and random chunks."),
     film: bool = typer.Option(True, help="Write an MP4 of each episode."),
@@ -99,7 +108,7 @@ def plan(
         )
     settings = PlanSettings(
         search=search, cost=cost, phase=phase, candidates=candidates, iterations=iterations,
-        warm_start=warm_start, precision=precision, seed=seed,
+        warm_start=warm_start, begin=begin, margin=margin, precision=precision, seed=seed,
     )  # fmt: skip
     methods: list[tuple[Method, int]] = []
     if executor == "ray" and device not in ("auto", "cpu"):
@@ -108,8 +117,8 @@ def plan(
     for each in loaded:
         own = replace(settings, horizon=horizon or own_horizon(each.model))
         planner = Planner(each.model, library, own)
-        identity = _identity(each.path, own)
-        methods.append((planning(each.name, planner, task.mask, identity), each.model.config.image_size))
+        identity = _identity(each.path, own) | ({"mask": mask} if mask else {})
+        methods.append((planning(each.name, planner, mask or task.mask, identity), each.model.config.image_size))
     size = methods[0][1] if methods else DEFAULT_SIZE[0]
     names = [name.strip() for name in baselines.split(",") if name.strip()]
     methods += [(baseline(name, task, library, seed), size) for name in names]
@@ -166,10 +175,10 @@ def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
     from dataclasses import asdict
 
     weights = hashlib.sha256((path / "model.safetensors").read_bytes()).hexdigest()[:16]
-    identity = {"weights": weights, **asdict(settings)}
-    if settings.phase == "clock":  # there was nothing else when older episodes were played
-        del identity["phase"]
-    return identity
+    since = {"phase": "clock", "begin": "previous", "margin": 0.0}  # there was nothing else when older episodes were played
+    return {"weights": weights} | {
+        name: value for name, value in asdict(settings).items() if since.get(name) != value
+    }
 
 
 def _run(evaluation, methods: list[tuple[Method, int]], executor: Executor) -> Plan:  # type: ignore[no-untyped-def]

@@ -20,11 +20,13 @@ def follow(planner: Planner, mask: str, reference: Reference, frames: Iterator[F
     model, horizon = planner.model, planner.settings.horizon
     latents = encode_frames(model, apply_mask(mask, reference.frames))
     phase = Phase(latents, planner.settings.phase)
+    own = planner.space.plan(reference.actions) if planner.settings.begin == "reference" else None
     context, executed, plan = None, None, None
     for step, frame in enumerate(frames):
         context = observed(model, context, executed, apply_mask(mask, frame))
-        goals = goals_at(latents, phase.after(context.latents[0, -1]), horizon)
-        plan = planner.plan(context, goals, step, plan)
+        place = phase.after(context.latents[0, -1])
+        keys = None if own is None else own[[min(place + ahead, len(own) - 1) for ahead in range(horizon)]]
+        plan = planner.plan(context, goals_at(latents, place, horizon), step, plan, keys)
         executed = plan.raw[0]
         yield Decision(plan.names[0], plan.names[1:], plan.cost, plan.cpu_seconds), executed
 

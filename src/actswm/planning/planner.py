@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,6 +19,8 @@ from .cem import Cost, Found, SearchSettings, screened, search
 from .costs import COSTS
 from .phase import PHASES
 from .spaces import space_of
+
+BEGINNINGS = ("previous", "reference")
 
 PRECISIONS = ("fp32", "bf16")
 SPARE = 1.5
@@ -43,12 +45,16 @@ class PlanSettings:
     batch: int = 256
     warm_start: bool = True
     """Begin a search at the previous plan, shifted by the chunk that was executed."""
+    begin: str = "previous"
+    """With a warm start: at the `previous` plan, or at the `reference`'s own keys from where the episode is in it."""
+    margin: float = 0.0
+    """With the reference's keys: they are left for a plan that costs less by so large a share."""
     precision: str = "fp32"
     """Of the imagined futures: `fp32`, or `bf16`, in which possible elites are judged once more in fp32."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field, known in (("cost", COSTS), ("phase", PHASES), ("precision", PRECISIONS)):
+        for field, known in (("cost", COSTS), ("phase", PHASES), ("begin", BEGINNINGS), ("precision", PRECISIONS)):
             if getattr(self, field) not in known:
                 raise UserError(f"unknown {field} {getattr(self, field)!r}; known: {', '.join(known)}")
         if self.horizon < 1 or self.batch < 1:
@@ -84,25 +90,32 @@ class Planner:
         self._rough = copy.deepcopy(model).to(torch.bfloat16) if settings.precision == "bf16" else None
 
     @torch.inference_mode()
-    def plan(self, context: Context, goals: Tensor, step: int = 0, previous: Plan | None = None) -> Plan:
+    def plan(
+        self, context: Context, goals: Tensor, step: int = 0, previous: Plan | None = None, keys: Tensor | None = None
+    ) -> Plan:
         """The best plan from a context (B = 1) towards goals (K, D).
 
-        `step` is the number of the decision in its episode: together with the seed it fixes the search.
+        `step` is the number of the decision in its episode: together with the seed it fixes the search. `keys` (K, ...)
+        are the reference's own, as a plan: where they are given, the search begins there.
         """
         began = time.process_time()
         settings = self.settings
         seed = np.random.SeedSequence([settings.seed, step]).generate_state(1, np.uint64)[0]
         generator = torch.Generator().manual_seed(int(seed >> 1))
-        guess = None
-        if previous is not None and settings.warm_start:
+        cost, guess = self.cost(context, goals), keys
+        if guess is None and previous is not None and settings.warm_start:
             guess = torch.cat([previous.found.best[1:], previous.found.best[-1:]])
         found = search(
-            self.cost(context, goals),
+            cost,
             self.space.start(settings.horizon),
             settings.search_settings,
             generator,
             guess,
         )
+        if keys is not None and settings.margin:
+            own = float(cost(keys[None]))
+            if found.cost > (1 - settings.margin) * own:
+                found = replace(found, best=keys, cost=own)
         raw = self.space.raw(found.best)
         seconds = time.process_time() - began
         return Plan(raw, self.space.names(found.best), found.cost, found, seconds)

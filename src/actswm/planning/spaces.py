@@ -35,6 +35,10 @@ class Space(Protocol):
         """Plans (..., K, *) -> raw actions (..., K, R, A)."""
         ...
 
+    def plan(self, raw: NDArray[np.float32]) -> Tensor:
+        """Raw actions (K, R, A) as the nearest plan (K, *)."""
+        ...
+
     def names(self, plan: Tensor) -> tuple[str, ...]:
         """One word or two for each decision, for people."""
         ...
@@ -51,6 +55,10 @@ class ChunkSpace:
 
     def raw(self, plans: Tensor) -> NDArray[np.float32]:
         return self.library.steps[plans.numpy()]
+
+    def plan(self, raw: NDArray[np.float32]) -> Tensor:
+        away = np.square(raw[:, None] - self.library.steps).sum((-2, -1))
+        return torch.from_numpy(away.argmin(1))
 
     def names(self, plan: Tensor) -> tuple[str, ...]:
         return tuple(self.library.names[choice] for choice in plan.tolist())
@@ -107,6 +115,10 @@ class ControlSpace:
         for number, group in enumerate(self._groups):
             raw[..., group] = bounded[..., number, None]
         return raw.reshape(*plans.shape[:-1], *self.library.steps.shape[1:])
+
+    def plan(self, raw: NDArray[np.float32]) -> Tensor:
+        entries = raw.reshape(len(raw), -1)
+        return torch.from_numpy(np.stack([entries[:, group].mean(1) for group in self._groups], 1))
 
     def names(self, plan: Tensor) -> tuple[str, ...]:
         """The nearest chunk of each decision, with a `~` where it is only near."""
