@@ -88,6 +88,39 @@ def test_workers_die_with_their_parent(tmp_path: Path):
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
 
 
+TRIED = """
+import sys, tempfile
+from actswm.executor import run_tasks
+def folder(_):
+    def tried():
+        raise AssertionError("tried out with a file")
+    tempfile._get_default_tempdir = tried
+    return tempfile.gettempdir()
+"""
+COMMAND = """
+import sys, folders
+from actswm.cli import main
+main.app = lambda: print(folders.folder(0))
+main.run()
+print(*(found for _, found in folders.run_tasks(folders.folder, [0, 1], 2)))
+"""
+
+
+def test_no_process_tries_its_temporary_folder_out(tmp_path: Path):
+    """Python does, with a file that a kill at this moment leaves there."""
+    (tmp_path / "folders.py").write_text(TRIED)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    missing = {"TMPDIR": str(tmp_path / "missing"), "TEMP": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", COMMAND],
+        env={**os.environ, "PYTHONPATH": path, **missing},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == [str(tmp_path)] * 3
+
+
 def test_one_run_at_a_time(tmp_path: Path):
     folder = tmp_path / "out.work"
     with only_run(folder):

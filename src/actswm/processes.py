@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,8 +47,17 @@ def starting_workers() -> Iterator[None]:
         yield
 
 
+def settle_temporary_folder() -> None:
+    """Choose it by its permissions. Python tries it out with a file, which stays where a kill comes in between."""
+    named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    for folder in filter(None, (*named, "/tmp", "/var/tmp")):
+        if tempfile.tempdir is None and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            tempfile.tempdir = os.path.abspath(folder)
+
+
 def die_with_parent() -> None:
     """Call in a worker: it ends at once when its parent is gone, whatever it is doing or waiting for."""
+    settle_temporary_folder()
     parent = multiprocessing.parent_process()
     assert parent is not None, "only a worker has a parent to die with"
 

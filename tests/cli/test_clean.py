@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ..made.recordings import MadeRecording
+from actswm.data import DatasetFile
+
+from ..made.recordings import MS, MadeRecording
 
 
 def actswm(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -82,6 +86,31 @@ def test_a_run_that_keeps_nothing_names_the_field_and_fails(tmp_path: Path) -> N
         assert result.returncode == 1, again
         assert "100 of 100 frames dropped as keyboard unreadable" in result.stderr
         assert "keyboard/state: no field 'pressed_vk_list' (4 times)" in result.stderr
+
+
+def test_a_recorder_that_starts_slowly_is_told_and_labels_go_by_the_others(tmp_path: Path) -> None:
+    """All screen messages of one recording come 30 ms late but the first; nothing is wrong with the other one."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, late_ms in (("slow", 30), ("usual", 0)):
+        made = MadeRecording(folder, name).key(235, 0x57, True)
+        made.screens = [
+            (pts + late_ms * (pts > 0), {"media_ref": {"uri": f"{name}.mkv", "pts_ns": pts * MS}})
+            for pts in made.pts_ms
+        ]
+        made.write()
+    out = tmp_path / "out.h5"
+    result = actswm("clean", folder, "--out", out, "--judge", "none")
+    told = "its first screen message is 30 ms off the clock of the others"
+    assert result.returncode == 0 and result.stderr.count("off the clock") == 1
+    assert f"note: slow.mcap: {told}" in result.stderr
+    summary = json.loads((tmp_path / "out.h5.summary.json").read_text())
+    notes = {recording["name"]: " ".join(recording["notes"]) for recording in summary["recordings"]}
+    assert told in notes["slow.mcap"] and "median of" in notes["slow.mcap"] and not notes["usual.mcap"]
+    assert told in (tmp_path / "out.h5.html").read_text()
+    with DatasetFile(out) as file:
+        first = [int(np.flatnonzero(file.action[rows, 0])[0]) for rows in (slice(0, 100), slice(100, None))]
+    assert first == [10, 11]
 
 
 def test_a_second_run_with_workers_has_nothing_to_do(tmp_path: Path) -> None:

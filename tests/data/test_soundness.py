@@ -67,6 +67,12 @@ def empty(name: str) -> Callable[[h5py.File], None]:
     return link(name, h5py.Empty("f4"))
 
 
+def crowded(file: h5py.File) -> None:
+    """2,000 episodes of a row each, which agree with each other."""
+    anew("ep_len", data=np.ones(2000, "i4"))(file)
+    anew("ep_offset", data=np.arange(2000))(file)
+
+
 def sparse(file: h5py.File) -> None:
     """200 million rows, none of them written."""
     for name in (
@@ -92,6 +98,7 @@ INVALID = {
     "negative episode": (put("ep_len", 0, -5), "do not tile"),
     "wide actions": (anew("action", shape=(MILLIARDS, 14), dtype="f4", chunks=(1024, 14)), "has 10000000000"),
     "many episodes": (anew("ep_len", shape=(10**6,), dtype="i4", chunks=(1024,)), "1000000"),
+    "more episodes than rows": (crowded, "names 2000 episodes, but there are only 1120 rows"),
     "sparse": (sparse, "never written"),
     "huge frames": (
         anew("pixels", shape=(1120, 10**5, 10**5, 3), dtype="u1", chunks=(1, 64, 64, 3)),

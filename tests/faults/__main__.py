@@ -14,12 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from actswm.origin import commit
+
 from .fuzz import fuzz, schedule
-from .kills import TARGETS, Kill, kill_table, kills, make_long_inputs
+from .kills import TARGETS, KeptKills, Kill, kill_table, kills, make_long_inputs
 from .kinds import KIND, KINDS, Kind
 from .outputs import COMMANDS, outputs
 from .running import WarmServer
-from .sound import make_sound
+from .sound import make_model_and_room, make_sound
 from .verdict import Case, failures, table
 
 PARTS = ("inputs", "kills", "outputs")
@@ -38,6 +40,12 @@ def main() -> int:
     parser.add_argument("--target", choices=[target.name for target in TARGETS], action="append", help="kills")
     parser.add_argument("--command", choices=[each.name for each in COMMANDS], action="append", help="outputs")
     parser.add_argument("--seed", type=int, default=15)
+    parser.add_argument(
+        "--kept-kills",
+        type=Path,
+        default=Path("build/kills.jsonl"),
+        help="each kill as it comes: those of this seed and commit are not made again",
+    )
     parser.add_argument("--json", type=Path, help="write everything to this file")
     options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts us with Ctrl+C ignored
@@ -45,7 +53,8 @@ def main() -> int:
     found: dict[str, list[Any]] = {}
     faults, stopped = 0, False
     with tempfile.TemporaryDirectory(prefix="actswm-faults-") as name, WarmServer() as server:
-        sound = make_sound(Path(name, "sound"), server)
+        sound = Path(name, "sound")
+        (make_model_and_room if options.part == ["kills"] else make_sound)(sound, server)
         for part in options.part or PARTS:
             began = told = time.monotonic()
             found[part] = []
@@ -85,7 +94,8 @@ def _inputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratc
 def _kills(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Kill]:
     make_long_inputs(sound)
     targets = tuple(target for target in TARGETS if not options.target or target.name in options.target)
-    return kills(range(options.first, options.kills), options.seed, server, sound, scratch, targets)
+    kept = KeptKills(options.kept_kills, options.seed, commit())
+    return kills(range(options.first, options.kills), options.seed, server, sound, scratch, targets, kept)
 
 
 def _outputs(options: argparse.Namespace, server: WarmServer, sound: Path, scratch: Path) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -10,7 +11,8 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ LONGEST = 300.0
 """Seconds after which a command hangs: they take some ten on a quiet machine, most of them to start."""
 PATIENCE = 60.0
 """Seconds in which what a killed command leaves running must have noticed: one is enough on a quiet machine."""
+ATTEMPTS = 5
+"""A command that was done before its signal came is no kill: it is started again, for an earlier moment."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 
@@ -101,6 +105,7 @@ class Kill:
 
     target: str
     signal: str
+    number: int
     after: float
     code: int
     equal: bool
@@ -111,6 +116,28 @@ class Kill:
     @property
     def fine(self) -> bool:
         return self.equal and not self.orphans and not self.leftovers and not self.fault
+
+
+class KeptKills:
+    """The kills of one seed and commit, one a line of a file, so that a run that was cut short goes on."""
+
+    def __init__(self, file: Path, seed: int, commit: str) -> None:
+        self._file, self._key = file, {"seed": seed, "commit": commit}
+        self.found: dict[tuple[str, str, int], Kill] = {}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = file.read_text() if file.exists() else ""
+        for line in text.splitlines():
+            with contextlib.suppress(json.JSONDecodeError):  # being written when the machine went away
+                kept = json.loads(line)
+                if {name: kept.pop(name) for name in self._key} == self._key and not commit.endswith("+"):
+                    one = Kill(**kept | {"leftovers": tuple(kept["leftovers"])})
+                    self.found[one.target, one.signal, one.number] = one
+        if text and not text.endswith("\n"):
+            file.write_text(f"{text}\n")
+
+    def add(self, one: Kill) -> None:
+        with self._file.open("a") as file:
+            file.write(json.dumps(self._key | asdict(one)) + "\n")
 
 
 class Place:
@@ -158,17 +185,23 @@ def kill(
     target: Target,
     sent: signal.Signals,
     expected: Undisturbed,
-    rng: np.random.Generator,
+    number: int,
+    seed: int,
     server: WarmServer,
     folder: Path,
     sound: Path,
 ) -> Kill:
     """Start, kill somewhere between the first file and a little after the usual end, run again, compare."""
-    place = Place(server, folder, sound)
-    running = place.start(target)
-    _first_file(place, running)
-    after = float(rng.uniform(0, 1.1 * expected.seconds))
-    _sleep(after, running)
+    rng = np.random.default_rng([seed, TARGETS.index(target), number, sent])
+    for attempt in range(ATTEMPTS):
+        place = Place(server, folder, sound)
+        running = place.start(target)
+        _first_file(place, running)
+        after = float(rng.uniform(0, 1.1 * expected.seconds / 2**attempt))
+        _sleep(after, running)
+        if not running.ended:
+            break
+        running.finish()
     memory = shared_memory_of(server.mark)
     with contextlib.suppress(ProcessLookupError):
         # as a terminal does: Ctrl+C reaches the whole group; `kill` only the one process
@@ -196,7 +229,7 @@ def kill(
     if not equal and content is not None:
         names = [name for name in expected.content if content.get(name) != expected.content[name]]
         fault = fault or f"differs in {', '.join(names[:4])}"
-    return Kill(target.name, sent.name, round(after, 3), done.code, equal, left, tuple(sorted(beside)), fault)
+    return Kill(target.name, sent.name, number, round(after, 3), done.code, equal, left, tuple(sorted(beside)), fault)
 
 
 def _sleep(seconds: float, running: Running) -> None:
@@ -212,15 +245,19 @@ def kills(
     server: WarmServer,
     sound: Path,
     scratch: Path,
-    targets: tuple[Target, ...] = TARGETS,
+    targets: tuple[Target, ...],
+    kept: KeptKills,
 ) -> Iterator[Kill]:
-    """Each target by each signal, round by round: a run that is cut short has met all of them."""
-    expected = [undisturbed(target, server, scratch / "undisturbed", sound) for target in targets]
-    for number in rounds:
-        for target, usual in zip(targets, expected):
-            for sent in SIGNALS:
-                rng = np.random.default_rng([seed, TARGETS.index(target), number, sent])
-                yield kill(target, sent, usual, rng, server, scratch / "killed", sound)
+    """Each target by each signal, round by round: a run that is cut short has met all of them, and goes on there."""
+    expected: dict[str, Undisturbed] = {}
+    for number, target, sent in product(rounds, targets, SIGNALS):
+        one = kept.found.get((target.name, sent.name, number))
+        if one is None:
+            if target.name not in expected:
+                expected[target.name] = undisturbed(target, server, scratch / "undisturbed", sound)
+            one = kill(target, sent, expected[target.name], number, seed, server, scratch / "killed", sound)
+            kept.add(one)
+        yield one
 
 
 def make_long_inputs(sound: Path) -> None:

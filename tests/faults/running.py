@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .marked import MARK
+from .marked import MARK, orphans
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 150.0
@@ -66,6 +66,7 @@ class WarmServer:
             text=True,
             cwd=ROOT,
             env=environment,
+            start_new_session=True,  # Ctrl+C is for who uses it
         )
         self.pid = self._process.pid
 
@@ -103,6 +104,7 @@ class WarmServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._process.stdin and self._process.stdout
+        orphans(self.mark, 0, self.pid)  # the command at work when a run is stopped
         self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()

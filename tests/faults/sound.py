@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cv2
@@ -42,18 +43,26 @@ PLAN = "--task freedoom/follow-room --episodes 1 --candidates 8 --iterations 1 -
 TRAIN = "tiny/lewm-rollout --quiet training.threads=1 training.validation_windows=8"
 
 
+ABOUT = {"data": {"file": "made.h5", "source": "made", "attributes": {"effective": ["W", "A"]}}}
+
+
+def make_model_and_room(folder: Path, server: WarmServer) -> None:
+    """All that the kills need of `make_sound`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
+    model.save_pretrained(folder / "model", ABOUT)
+    _run(f"record {RECORD} --steps 480 --out room.h5", folder, server)
+
+
+def _run(line: str, folder: Path, server: WarmServer) -> None:
+    done = server.run(shlex.split(line), folder)
+    assert done.code == 0, f"{line}: {done.err}"
+
+
 def make_sound(folder: Path, server: WarmServer) -> Path:
     """Everything below `folder`. The files that commands make are made by the commands themselves."""
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def run(line: str) -> None:
-        done = server.run(shlex.split(line), folder)
-        assert done.code == 0, f"{line}: {done.err}"
-
-    about = {"data": {"file": "made.h5", "source": "made", "attributes": {"effective": ["W", "A"]}}}
-    model = disturbed(small_config(context=3, image_size=32, encoding="sliding"))
-    model.save_pretrained(folder / "model", about)
-    run(f"record {RECORD} --steps 480 --out room.h5")
+    run = partial(_run, folder=folder, server=server)
+    make_model_and_room(folder, server)
     _shards(folder)
     run("inspect shards")
     run(f"record {RECORD} --branches 1 --steps 600 --out siblings.h5")
@@ -76,7 +85,7 @@ def make_sound(folder: Path, server: WarmServer) -> Path:
     _results(folder)
     _records(folder, run)
     make_own_games(folder / "rover")
-    disturbed(small_config(context=3, image_size=32, vocabulary=ROVER)).save_pretrained(folder / "rover-model", about)
+    disturbed(small_config(context=3, image_size=32, vocabulary=ROVER)).save_pretrained(folder / "rover-model", ABOUT)
     run("record rover/rover.py:Rover --size 32 --steps 160 --episode-steps 40 --out rover.h5")
     _hud_frames(folder / "frames")
     (folder / "domain.yaml").write_text(DOMAIN)

@@ -41,7 +41,7 @@ def test_a_recorder_that_starts_slowly(tmp_path) -> None:
 def test_messages_that_wait_for_the_next_frame_do_not_move_the_clock(tmp_path) -> None:
     """In a sparse clip most messages are logged when the next frame comes, hundreds of milliseconds late."""
     made = MadeRecording(tmp_path, frames=24)
-    made.pts_ms = [ms + 400 * (ms // 60) for ms in made.pts_ms]
+    made.pts_ms = np.cumsum([0] + [20, 400, 500] * 8)[:24].tolist()
     waits = [*np.diff(made.pts_ms).tolist(), 400]
     made.screens = screens(made.pts_ms, [5 if wait == 20 else wait for wait in waits])
     clock = read_recording(made.write()).clock

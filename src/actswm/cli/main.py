@@ -12,6 +12,7 @@ from typing import NoReturn
 import typer
 
 from ..errors import UserError
+from ..processes import settle_temporary_folder
 from . import bench, exchange, harvest, hud, replay, result_tables, tasks
 from .annotate import annotate
 from .bench_annotate import bench_annotate
@@ -90,6 +91,7 @@ def run() -> None:
     """Console entry point: bad input ends in one line and exit code 2, Ctrl+C in 130, our own faults in 70."""
     # Threads that wait for each other sleep: spinning, two of them on a busy machine take 20 times as long as one.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    settle_temporary_folder()
     # When all is done there is nothing to interrupt but the interpreter's clearing up, which would show a traceback.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
