@@ -178,7 +178,7 @@ def _failures_told(name: str, scheme: str) -> Iterator[None]:
                 f"{name}: no credentials for it; set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
                 "FSSPEC_S3_ANON=true for a public bucket"
             ) from None
-        raise UserError(f"{name}: cannot be reached ({_one_line(error)}); run again to go on") from None
+        raise UserError(f"{name}: cannot be read ({_one_line(error)}); run again to go on") from None
 
 
 def _one_line(error: Exception) -> str:

@@ -16,7 +16,9 @@ from actswm.data.merging import merge
 from actswm.data.shard_index import INDEX
 from actswm.dataset_paths import absolute, dataset_path, home, label, shard_files
 from actswm.errors import UserError
+from actswm.saved_models import WEIGHTS_FILE
 
+from ..conftest import write_square_file
 from ..data.test_sharded import LENGTHS, SPEC, write
 
 pytest.importorskip("s3fs")
@@ -220,7 +222,7 @@ def test_a_connection_that_is_cut_is_tried_again(shards, server):
 def test_a_connection_that_stays_cut_ends_in_one_line_and_goes_on_later(shards, server, monkeypatch):
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     server.cuts = 10**6
-    with pytest.raises(UserError, match=r"^s3://games/run/2\.h5: cannot be reached .*run again to go on$") as told:
+    with pytest.raises(UserError, match=r"^s3://games/run/2\.h5: cannot be read .*run again to go on$") as told:
         shard_files(dataset_path("s3://games/run/2.h5"))
     assert "\n" not in str(told.value)
     server.cuts = 0
@@ -252,15 +254,44 @@ def test_no_credentials(shards, monkeypatch):
 def test_a_name_that_leads_out_of_the_cache(client, tmp_path):
     client.put_object(Bucket="games", Key="run/../../../x.h5", Body=b"bad")
     with pytest.raises(UserError, match="has a name that no file here can have"):
-        open_checked("s3://games/run/**.h5")
+        open_checked("s3://games/run/**/*.h5")
     assert not list(tmp_path.rglob("x.h5"))
 
 
-def test_without_the_extra(monkeypatch, tmp_path):
-    monkeypatch.setenv(remote.CACHE, str(tmp_path))
-    monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(UserError, match=r"^s3://games/run: to read from s3://: pip install 'actswm\[remote\]'$"):
-        open_checked("s3://games/run")
+WITHOUT = """
+import sys
+sys.modules["s3fs"] = None
+from actswm.cli.main import run
+sys.argv = ["actswm", "inspect", "s3://games/run"]
+run()
+"""
+
+
+def test_without_the_extra(client):
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    assert done.returncode == 2 and "s3://games/run: to read from s3://: pip install 'actswm[remote]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_two_steps_of_training_are_those_of_the_local_folder(client, tmp_path):
+    """Loader workers are forked after the shards came here."""
+    (tmp_path / "square").mkdir()
+    for number in range(2):
+        path = write_square_file(tmp_path / "square" / f"{number}.h5", episodes=4, seed=number)
+        client.upload_file(str(path), "games", f"square/{path.name}")
+    for data, out, workers in ((tmp_path / "square", "local", 0), ("s3://games/square", "remote", 2)):
+        command = ["train", "tiny/actswm", "--data", data, "--out", tmp_path / out, "--quiet"]
+        settings = ["training.steps=2", "training.threads=1", f"training.workers={workers}"]
+        done = subprocess.run([sys.executable, "-m", "actswm", *command, *settings], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    weights = [(tmp_path / out / WEIGHTS_FILE).read_bytes() for out in ("local", "remote")]
+    assert weights[0] == weights[1]
+
+
+def test_nothing_is_written_there(client, square_file):
+    command = ["merge", str(square_file), str(square_file), "--out", "s3://games/merged.h5"]
+    done = subprocess.run([sys.executable, "-m", "actswm", *command], capture_output=True, text=True)
+    assert done.returncode == 2 and "shards there are only read" in done.stderr
 
 
 def test_attributes_are_those_of_the_shards(shards):
