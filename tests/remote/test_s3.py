@@ -284,7 +284,7 @@ def test_two_steps_of_training_are_those_of_the_local_folder(client, tmp_path):
         settings = ["training.steps=2", "training.threads=1", f"training.workers={workers}"]
         done = subprocess.run([sys.executable, "-m", "actswm", *command, *settings], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    weights = [(tmp_path / out / WEIGHTS_FILE).read_bytes() for out in ("local", "remote")]
+    weights = [(tmp_path / out / "model" / WEIGHTS_FILE).read_bytes() for out in ("local", "remote")]
     assert weights[0] == weights[1]
 
 
