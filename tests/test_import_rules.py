@@ -10,7 +10,8 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "actswm"
 FREE = {
     *("errors", "atomic", "json_files", "processes", "controls", "game", "task", "branches", "tape", "executor"),
-    *("intervals", "masks", "origin", "presets", "chunks", "results", "saved_models", "hub", "dataset_paths"),
+    *("intervals", "masks", "origin", "presets", "chunks", "results", "saved_models", "hub", "remote"),
+    "dataset_paths",
 }
 """Modules that everybody may use."""
 ALLOWED = {
@@ -44,6 +45,7 @@ WITHOUT_TORCH = (
     "results",
     "saved_models",
     "hub",
+    "remote",
     "dataset_paths",
     "formats",
     "data",

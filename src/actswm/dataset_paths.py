@@ -1,4 +1,7 @@
-"""What names a dataset: a file, a folder of shards, a glob, or several of these with commas between them."""
+"""What names a dataset: a file, a folder of shards, a glob, or several of these with commas between them.
+
+Each may lie elsewhere, under s3:// or hf://; its files are then those that `remote` keeps here.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import UserError
+from .remote import Told, fetched, is_remote
 
 ENDING = ".h5"
 AnyDataset = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -28,12 +32,15 @@ def is_one_file(dataset: Path) -> bool:
     return dataset.is_file()
 
 
-def shard_files(dataset: Path) -> list[Path]:
-    """The files of a dataset in the order of their episodes: as listed; by name in a folder or a glob."""
+def shard_files(dataset: Path, told: Told | None = None) -> list[Path]:
+    """The files of a dataset in the order of their episodes: as listed; by name in a folder or a glob.
+
+    `told` hears what is fetched on the way.
+    """
     if dataset.is_file():
         return [dataset]
     names = [str(dataset)] if dataset.is_dir() else [name for name in str(dataset).split(",") if name]
-    found = [file for name in names for file in _files_of(Path(name))]
+    found = [file for name in names for file in _files_of(Path(name), told)]
     seen: set[Path] = set()
     for file in found:
         if file in seen:
@@ -44,7 +51,9 @@ def shard_files(dataset: Path) -> list[Path]:
     return found
 
 
-def _files_of(path: Path) -> list[Path]:
+def _files_of(path: Path, told: Told | None = None) -> list[Path]:
+    if is_remote(path):
+        return list(fetched(str(path), ENDING, told))
     if path.is_dir():
         names = (name for name in os.listdir(path) if name.endswith(ENDING) and not name.startswith("."))
         files = [path / name for name in sorted(names)]
@@ -77,4 +86,5 @@ def absolute(dataset: Path) -> Path:
     """The same dataset for a process that works elsewhere."""
     if dataset.exists():
         return dataset.resolve()
-    return Path(",".join(str(Path(name).absolute()) for name in str(dataset).split(",") if name))
+    names = [name for name in str(dataset).split(",") if name]
+    return Path(",".join(name if is_remote(name) else str(Path(name).absolute()) for name in names))

@@ -1,4 +1,7 @@
-"""A stand-in for the Hugging Face hub on loopback: repositories are made, commits follow each other, files are got."""
+"""A stand-in for the Hugging Face hub on loopback: repositories are made, commits follow each other, files are got.
+
+Those of datasets are called `datasets/user/name`; what is in them can be listed, and got in part.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 class Hub(ThreadingHTTPServer):
@@ -19,6 +23,10 @@ class Hub(ThreadingHTTPServer):
         """The files after each commit."""
         self.tokens: set[str | None] = set()
         """What writers showed."""
+        self.reads: list[tuple[str, str]] = []
+        """Files of datasets that were got, and which bytes were asked for."""
+        self.cuts = 0
+        """So many of the next of these end in their middle."""
 
     @property
     def address(self) -> str:
@@ -66,8 +74,12 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def do_GET(self) -> None:
-        user, repository, _, revision, name = self.path.strip("/").split("/", 4)
-        commits = self.server.repositories.get(f"{user}/{repository}")
+        path = unquote(self.path.partition("?")[0]).strip("/")
+        if path.startswith("api/datasets/"):
+            return self._describe(*path.split("/")[2:])
+        kind = "datasets/" if path.startswith("datasets/") else ""
+        user, repository, _, revision, name = path.removeprefix(kind).split("/", 4)
+        commits = self.server.repositories.get(f"{kind}{user}/{repository}")
         if commits is None:
             return self._refuse("RepoNotFound", 401)
         numbers = {"main": len(commits) - 1} | {_oid(number): number for number in range(len(commits))}
@@ -76,8 +88,10 @@ class _Handler(BaseHTTPRequestHandler):
         content = commits[numbers[revision]].get(name)
         if content is None:
             return self._refuse("EntryNotFound", 404, numbers[revision])
+        if kind:
+            return self._part(name, content)
         self.send_response(200)
-        self.send_header("ETag", f'"{hashlib.sha1(content).hexdigest()}"')
+        self.send_header("ETag", f'"{_digest(content)}"')
         self.send_header("X-Repo-Commit", _oid(numbers[revision]))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -85,6 +99,39 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     do_HEAD = do_GET
+
+    def _part(self, name: str, content: bytes) -> None:
+        asked = self.headers.get("Range", "")
+        self.server.reads.append((name, asked))
+        begin, end = map(int, asked.removeprefix("bytes=").split("-"))
+        content = content[begin : end + 1]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.server.cuts:
+            self.server.cuts -= 1
+            content, self.close_connection = content[: len(content) // 2], True
+        self.wfile.write(content)
+
+    def _describe(self, user: str, repository: str, what: str = "", revision: str = "", *folder: str) -> None:
+        """What is known of a dataset, or what is in one of its folders."""
+        commits = self.server.repositories.get(f"datasets/{user}/{repository}")
+        if commits is None:
+            return self._refuse("RepoNotFound", 401)
+        if what != "tree":
+            return self._answer({"id": f"{user}/{repository}", "sha": _oid(len(commits) - 1), "siblings": []})
+        above = "".join(f"{each}/" for each in folder)
+        below = {name.removeprefix(above): name for name in commits[-1] if name.startswith(above)}
+        files = [
+            {"type": "file", "path": name, "size": len(commits[-1][name]), "oid": _digest(commits[-1][name])}
+            for rest, name in below.items()
+            if "/" not in rest
+        ]
+        inside = {rest.split("/")[0] for rest in below if "/" in rest}
+        folders = [{"type": "directory", "path": above + name, "size": 0, "oid": _oid(1)} for name in inside]
+        if not files and not folders:
+            return self._refuse("EntryNotFound", 404)
+        self._answer(files + folders)
 
     def _answer(self, content: Any) -> None:
         body = json.dumps(content).encode()
@@ -103,6 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha1(content).hexdigest()
 
 
 def _oid(commit: int) -> str:

@@ -12,7 +12,7 @@ Executor = Literal["processes", "ray"]
 DEVICE = typer.Option(
     "auto", "--device", help="Where the model runs: auto (a GPU if there is one), cpu, cuda, cuda:1, mps."
 )
-OR_SHARDS = "Or a folder of shards, a glob, or several with commas."
+OR_SHARDS = "Or a folder of shards, a glob, or several with commas; also under s3:// or hf://."
 Compression = Literal["none", "blosc-zstd"]
 COMPRESSION = typer.Option("none", help="blosc-zstd where disk is short: each frame packed by itself.")
 EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
@@ -29,19 +29,25 @@ def saved_models(context: typer.Context, given: Any) -> Any:
 
 
 def existing_dataset(context: typer.Context, given: Path | None) -> Path | None:
-    """A file, a folder of shards, a glob, or several with commas between them."""
+    """A file, a folder of shards, a glob, or several with commas between them; fetched if they lie elsewhere."""
     if given is not None and not context.resilient_parsing:
         from ..dataset_paths import shard_files
+        from .bars import bars
 
-        shard_files(given)
+        with bars("MB") as move:
+            shard_files(given, move)
     return given
 
 
 def file_to_write(context: typer.Context, given: Path | None) -> Path | None:
-    if given is not None and not context.resilient_parsing and given.is_dir():
+    if given is not None and not context.resilient_parsing:
         from ..errors import UserError
+        from ..remote import is_remote
 
-        raise UserError(f"{given}: is a folder; name a file to write")
+        if is_remote(given):
+            raise UserError(f"{given}: shards there are only read; name a file here and copy it")
+        if given.is_dir():
+            raise UserError(f"{given}: is a folder; name a file to write")
     return given
 
 

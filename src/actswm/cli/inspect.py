@@ -7,12 +7,12 @@ from pathlib import Path
 import typer
 
 from ..dataset_paths import label
-from .arguments import OR_SHARDS
+from .arguments import OR_SHARDS, existing_dataset
 from .printing import text_console
 
 
 def inspect(
-    file: Path = typer.Argument(..., help=f"Dataset file. {OR_SHARDS}"),
+    file: Path = typer.Argument(..., help=f"Dataset file. {OR_SHARDS}", callback=existing_dataset),
     sheet: Path = typer.Option(None, "--sheet", help="Write a contact sheet of frames to this PNG."),
     seed: int = typer.Option(0, "--seed", min=0, help="Which frames the contact sheet shows."),
 ) -> None:

@@ -130,18 +130,20 @@ class StoredFrames:
     """Frames that only HDF5 can read."""
 
     def __init__(self, file: DatasetFile) -> None:
-        self._file = file
+        self._file, pixels = file, file.pixels
+        self._source, self._frame = pixels.id, pixels.shape[1:]
+        self._place, self._target = pixels.id.get_space(), h5py.h5s.create_simple((1, *self._frame))
 
     def read(self, rows: NDArray[np.integer], out: NDArray[np.uint8]) -> None:
-        source, frame = self._file.pixels.id, self._file.pixels.shape[1:]
-        place, target = source.get_space(), h5py.h5s.create_simple((1, *frame))
+        count, last = (1, *self._frame), -1
         with damage_told(self._file.path, "pixels"):
-            for i, row in enumerate(rows.tolist()):  # one by one: h5py is slow to select scattered rows
-                if i and row == rows[i - 1]:
+            for i, row in enumerate(rows.tolist()):  # one by one: HDF5 is slow to select scattered rows
+                if row == last:
                     out[i] = out[i - 1]
                     continue
-                place.select_hyperslab((row, 0, 0, 0), (1, *frame))
-                source.read(target, place, out[i : i + 1])
+                self._place.select_hyperslab((row, 0, 0, 0), count)
+                self._source.read(self._target, self._place, out[i : i + 1])
+                last = row
 
     def close(self) -> None:
         self._file.close()
