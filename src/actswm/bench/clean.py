@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -24,6 +23,7 @@ from ..curation.sources import Item
 from ..formats.owamcap import messages
 from ..formats.owamcap.log import MessageLog
 from ..formats.video import MS, NS
+from .memory import peak_mib
 
 _FPS = 50
 _LOOP_S = 4
@@ -78,7 +78,7 @@ def bench_clean(
         for length_s in lengths_s:
             progress(f"cleaning {length_s} s for its memory")
             long = _make_recording(folder / f"long{length_s}.mcap", 180, 320, length_s, mouse_hz=1000)
-            peaks.append(_peak_mib(long, folder / f"long{length_s}.h5", judge))
+            peaks.append(peak_mib(_clean, long, folder / f"long{length_s}.h5", judge))
 
     def over_decode(name: str, clock: int = 0) -> float:
         return float(np.median([one[name][clock] / one["decode"][clock] for one in rounds]))
@@ -133,24 +133,6 @@ def _clean(path: Path, out: Path, judge: JudgeKind) -> int:
     if report.failures or report.kept != report.frames_in:
         raise RuntimeError(f"the made recording was not kept whole: {report.summary()}")
     return report.kept
-
-
-def _peak_mib(path: Path, out: Path, judge: JudgeKind) -> float:
-    """Peak resident memory of a fresh process that cleans the recording."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_clean_and_tell, args=(path, out, judge, sender))
-    process.start()
-    peak = receiver.recv()
-    process.join()
-    return peak
-
-
-def _clean_and_tell(path: Path, out: Path, judge: JudgeKind, sender: Any) -> None:
-    _clean(path, out, judge)
-    # Not getrusage: its peak is inherited from the parent.
-    status = Path("/proc/self/status").read_text()
-    sender.send(int(status.split("VmHWM:")[1].split()[0]) / 1024)
 
 
 def _make_recording(path: Path, height: int, width: int, seconds: int, mouse_hz: int = 125) -> Path:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from ..curation.harvest.plan import Plan
 from ..curation.harvest.settings import HarvestSettings, settings_of
 from ..curation.harvest.timeline import read_timeline
 from .clean import _make_video
+from .memory import peak_mib
 from .streams.freedoom_takes import freedoom_take
 from .streams.stream import Style, make_stream
 
@@ -79,7 +78,7 @@ def bench_harvest(
             progress(f"harvesting {length} s for its memory")
             long = folder / f"long{length}.mkv"
             _make_video(long, 180, 320, length)
-            peaks.append(_peak_mib(folder / f"memory-{length}", long))
+            peaks.append(peak_mib(_harvest_bare, folder / f"memory-{length}", long))
 
     def ratio(kind: str, clock: int) -> float:
         return float(np.median([one["transcode"][clock] / one[kind][clock] for one in rounds]))
@@ -132,20 +131,8 @@ def _stages(harvest: Harvest) -> None:
         raise RuntimeError(f"the made stream failed: {harvest.outcome.failures[0]}")
 
 
-def _peak_mib(root: Path, video: Path) -> float:
-    """Peak resident memory of a fresh process that harvests the video."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_harvest_and_tell, args=(root, video, sender))
-    process.start()
-    peak = receiver.recv()
-    process.join()
-    return peak
-
-
-def _harvest_and_tell(root: Path, video: Path, sender: Any) -> None:
+def _harvest_bare(root: Path, video: Path) -> None:
+    """Without words, whose OCR would need more than all else."""
     settings = settings_of("gta5")
     settings = replace(settings, filter=replace(settings.filter, words={}, most_static=None))
     _stages(_prepared(root, video, settings))
-    status = Path("/proc/self/status").read_text()
-    sender.send(int(status.split("VmHWM:")[1].split()[0]) / 1024)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import av
 import numpy as np
+from av.video.frame import PictureType
 from numpy.typing import NDArray
 
 from ..errors import UserError
@@ -19,6 +20,8 @@ NS = 1_000_000_000
 MS = 1_000_000
 _FAR_FUTURE = 2**61
 """In nanoseconds some 73 years: differences of such times still fit."""
+_MOST_BETWEEN = 16
+"""Pictures between two that are not coded from what follows."""
 _MATROSKA_TICK = Fraction(1, 1000)
 
 
@@ -154,18 +157,63 @@ def decode(path: Path, start_ns: int = 0) -> Iterator[DecodedFrame]:
 def pictures(container: Any, stream: Any, skip: bool = True) -> Iterator[tuple[Any, bool]]:
     """Decoded pictures, and whether each is corrupt; with `skip` packets that do not decode are left out.
 
-    The decoder marks only the picture in which the damage lies. Those after it are built on it, and so are as wrong,
-    up to the next key frame.
+    The decoder marks only the picture in which the damage lies, and what a container lost only the container knows.
+    Those after it are built on it, and so are as wrong, up to the next key frame, and so are pictures that are shown
+    before it but were coded from it as well (B).
     """
-    damaged = False
+    waiting: list[tuple[Any, bool]] = []
+    for told in _marked(container, stream, skip):
+        waiting.append(told)
+        between = told[0].pict_type == PictureType.B and stream.codec_context.has_b_frames
+        if not between:
+            yield from _settled(waiting)
+            waiting = []
+        elif len(waiting) > _MOST_BETWEEN:
+            yield waiting.pop(0)
+    yield from _settled(waiting)
+
+
+def _settled(run: list[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
+    """Pictures up to one from which those before it may have been coded."""
+    hurt = any(corrupt for _, corrupt in run)
+    yield from ((picture, hurt) for picture, _ in run[:-1])
+    yield from run[-1:]
+
+
+def _marked(container: Any, stream: Any, skip: bool) -> Iterator[tuple[Any, bool]]:
+    """Decoded pictures; corrupt are those with a mark and those after it. They come out later than packets go in: a
+    key frame from before the damage mends nothing.
+    """
+    damage = _Damage()
     for packet in container.demux(stream):
         try:
             decoded = packet.decode()
         except av.FFmpegError:
             if not skip:
                 raise
-            damaged = True
+            damage.at(packet.pts)
             continue
+        if packet.is_corrupt:
+            damage.at(packet.pts)
         for picture in decoded:
-            damaged = picture.is_corrupt or (damaged and not picture.key_frame)
-            yield picture, damaged
+            yield picture, damage.reaches(picture)
+
+
+class _Damage:
+    """The last damage of a stream, and whom it reaches."""
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._lasts = False
+
+    def at(self, pts: int | None) -> None:
+        self._lasts = True
+        if pts is not None:
+            self._last = pts if self._last is None else max(self._last, pts)
+
+    def reaches(self, picture: Any) -> bool:
+        if picture.is_corrupt:
+            self.at(picture.pts)
+        elif picture.key_frame and (None in (self._last, picture.pts) or picture.pts > self._last):
+            self._lasts = False
+        return self._lasts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -128,6 +129,18 @@ def test_a_hole_ends_a_scene_and_is_not_counted(tmp_path):
     assert timeline.seconds == pytest.approx(4.0, abs=0.1)
     seen = look(timeline, CutRules(), 2.0, tmp_path / "s.zip", lambda seconds: None)
     assert seen.cuts.tolist() == [60]
+
+
+def test_damaged_pictures_are_told(tmp_path):
+    path = write_video(tmp_path / "v.mp4", 120, scene_frames=500)
+    with av.open(str(path)) as container:
+        place = [packet.pos for packet in container.demux(video=0) if packet.pos is not None][60]
+    data = bytearray(path.read_bytes())
+    data[place : place + 4] = b"\xff\xff\xff\xff"  # the length of what follows: it cannot be decoded
+    path.write_bytes(data)
+    seen = look(read_timeline(path, 1.0), CutRules(), 2.0, tmp_path / "s.zip", lambda seconds: None)
+    assert len(seen.damaged) == len(seen.pts) < 120
+    assert seen.damaged[56:].any() and not seen.damaged[:48].any() and not seen.damaged[-24:].any()
 
 
 def test_variable_rates_are_told(tmp_path):

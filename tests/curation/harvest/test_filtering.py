@@ -165,7 +165,8 @@ def made_look(
     change = np.full(frames, 2.0, np.float32)
     none = np.zeros(0)
     seen = Look(
-        np.arange(frames), change, np.full(frames, moving, np.float32), np.array(cuts, np.int64),
+        np.arange(frames), change, np.full(frames, moving, np.float32), np.zeros(frames, bool),
+        np.array(cuts, np.int64),
         none.astype(np.int64), none.astype(np.uint64),
     )  # fmt: skip
     return seen, timeline
@@ -208,6 +209,15 @@ def test_a_rest_is_cut_out_where_it_begins_and_ends():
     clips = clips_of(seen, timeline, [(10 * i, "play") for i in range(12)], settings_of("gta5"))
     assert [(clip.first, clip.end, clip.verdict) for clip in clips] == [
         (0, 43, "kept"), (43, 69, "static"), (69, 120, "kept"),
+    ]  # fmt: skip
+
+
+def test_damage_costs_what_it_reaches_and_is_told():
+    seen, timeline = made_look(200, 10, cuts=(50,))
+    seen.damaged[83:121] = True
+    clips = clips_of(seen, timeline, [(10 * i, "play") for i in range(20)], settings_of("gta5"))
+    assert [(clip.first, clip.end, clip.verdict) for clip in clips] == [
+        (0, 50, "kept"), (50, 83, "kept"), (83, 121, "damaged"), (121, 200, "kept"),
     ]  # fmt: skip
 
 

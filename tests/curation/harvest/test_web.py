@@ -137,6 +137,15 @@ def test_a_cut_connection_is_continued_where_it_broke(tmp_path, site):
     assert any(told.startswith("/one.mp4 ") and not told.endswith(" 0") for told in site.ranges)
 
 
+def test_a_body_that_stands_still_is_given_up_and_a_slow_one_is_not(tmp_path, site):
+    site.files["/still.mp4"] = site.files["/two.mp4"]
+    site.trouble, site.block_s = {"/still.mp4": ["stall!"]}, 0.02
+    done = whole(tmp_path, site, "/still.mp4", "/one.mp4", more=("--timeout", 3))
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith("1 failed")
+    assert "too slow 1" in done.stderr.splitlines()[-1], done.stderr
+    assert {row["source"]["url"].rsplit("/", 1)[1] for row in rows(tmp_path)} == {"one.mp4"}
+
+
 def test_no_redirect_leads_to_an_address_that_was_not_named(tmp_path, site):
     with video_server() as inside:
         inside.files["/secret.mp4"] = site.files["/two.mp4"]

@@ -80,9 +80,9 @@ def test_without_a_marker_the_clock_is_fitted(seed: int, bend: float) -> None:
     replay = made_replay()
     capture, truth = grabbed(replay, WINDOW, marker=False, seed=seed)
     alignment = align(replace(capture, time_s=bend * capture.time_s), replay, WINDOW)
-    assert alignment.method == "fitted" and alignment.valid.mean() > 0.9  # not after stalls
+    assert alignment.method == "fitted" and alignment.valid.mean() >= 0.94  # not after stalls
     near = np.abs(alignment.tick - truth)[alignment.valid] <= 1
-    assert near.mean() >= 0.95
+    assert near.mean() >= 0.96
 
 
 def test_shots_alone_tell_the_clock() -> None:

@@ -24,6 +24,8 @@ from actswm.games.cs2.kit import across, write_kit
 from actswm.games.cs2.results import KitReplay, read_kit
 from actswm.games.cs2.schedule import cfg_text, cmd_line, launch_arguments, schedule
 
+from ...curation.harvest.made_streams import write_video
+
 SECOND_HALF = """\
 // round-04-slot-03-part-00-Ann: Ann, ticks 12000 to 15000
 mirv_streams settings add ffmpeg actswm "-c:v libx264 -preset veryfast -crf 10 -pix_fmt yuv420p -y {QUOTE}{AFX_STREAM_PATH}\\video.mp4{QUOTE}"
@@ -245,6 +247,32 @@ def test_results_that_came_back_damaged_cost_their_windows_only(machine: Path, t
     report = render(replay, windows, WindowRules(), tmp_path / "out", back, settings)
     assert [failure.name for failure in report.failures] == [window.name for window in windows[:2]]
     assert "run_kit.py" in (report.failures[0].problem or "") and report.outcomes[2].valid > 0
+
+
+def test_what_was_grabbed_keeps_its_times_when_the_video_is_damaged(tmp_path: Path) -> None:
+    replay = cs2_replay(tmp_path / "made.dem")
+    [window] = windows_of(replay, WindowRules(players=("Bob",)))
+    kit = tmp_path / "kit"
+    write_kit(kit, replay, (window,), size=(90, 160), capture="wgc")
+    take = kit / "takes" / window.name
+    take.mkdir(parents=True)
+    (take / "result.json").write_text(json.dumps({"video": "video.mp4"}))
+    times = np.cumsum(np.random.default_rng(0).uniform(0.01, 0.05, 90))
+    (take / "times.json").write_text(json.dumps(times.tolist()))
+    video = take / "video.mp4"
+    write_video(video, 90, fps=32, size=(90, 160), sound=False)
+    engine = KitReplay(replay, read_kit(kit), (90, 160))
+    whole = engine.capture(window)
+    assert np.array_equal(whole.time_s, times) and whole.tick is None
+    with av.open(str(video)) as container:
+        place = [packet.pos for packet in container.demux(video=0) if packet.pos is not None][30]
+    data = bytearray(video.read_bytes())
+    data[place : place + 4] = b"\xff\xff\xff\xff"
+    video.write_bytes(data)
+    hurt = engine.capture(window)
+    assert 40 < len(hurt.frames) < 90 and len(hurt.time_s) == len(hurt.frames)
+    by_time = dict(zip(times.tolist(), whole.frames))
+    assert all(np.array_equal(frame, by_time[time]) for frame, time in zip(hurt.frames, hurt.time_s.tolist()))
 
 
 def test_other_versions_are_refused(machine: Path, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_in_real_time_under_load_the_marker_tells_the_tick(
     match: RecordedMatch, replay: Replay, under_load: Loaded
 ) -> None:
     window, capture, truth = under_load.window, under_load.capture, under_load.truth
-    assert len(capture.frames) > 200 and sum(map(bool, truth)) > 0.9 * len(truth)
+    assert len(capture.frames) > 200 and sum(map(bool, truth)) >= 0.99 * len(truth)
     alignment = align(capture, replay, window)
     assert alignment.method == "marker"
     right = np.array([tick in true for tick, true in zip(alignment.tick.tolist(), truth)])
@@ -128,8 +128,8 @@ def test_without_the_marker_the_fitted_tick_is_within_one(replay: Replay, under_
     near = nearness(alignment, under_load.truth, ticks=1)
     assert alignment.method == "fitted" and near.of_valid >= 0.95
     # Far more load than that of the two processes makes the game stand still; frames after that are not valid.
-    overloaded = under_load.load > 5 * (os.cpu_count() or 1)
-    assert near.valid > 0.5 if overloaded else near.of_all >= 0.95, (near, under_load.load)
+    overloaded = under_load.load > 6 * (os.cpu_count() or 1)
+    assert near.valid > 0.75 if overloaded else near.of_all >= 0.95, (near, under_load.load)
 
 
 def test_another_match_fits_nowhere(replay: Replay, under_load: Loaded) -> None:

@@ -27,6 +27,8 @@ STYLES = (
 """Taken in turns: a web-cam box and fades; columns and 60 frames a second; rows, frames left out, another codec."""
 _SPLIT = 200
 """A take with more frames may be cut in two, so that play follows on play."""
+_OTHER_MAP = 100_003
+"""Added to a seed of Freedoom for its second take."""
 
 
 def capture(game: str, seed: int, seconds: float, folder: Path) -> list[Take]:
@@ -35,7 +37,7 @@ def capture(game: str, seed: int, seconds: float, folder: Path) -> list[Take]:
     if done.exists():
         return [Take.load(folder / name) for name in done.read_text().split()]
     if game == "freedoom":
-        takes = [freedoom_take(folder, seed, seconds)]
+        takes = [freedoom_take(folder, seed + other, seconds) for other in (0, _OTHER_MAP)]
     elif game == "minetest":
         takes = minetest_takes(folder, seed, seconds)
     else:

@@ -37,6 +37,8 @@ class Look:
     """Mean change of the luminance since the frame before."""
     moving: NDArray[np.float32]
     """Share of the picture that changes within the quarter of a second to which the frame belongs."""
+    damaged: NDArray[np.bool_]
+    """The decoder had to guess parts of the picture."""
     cuts: NDArray[np.int64]
     hash_frames: NDArray[np.int64]
     hashes: NDArray[np.uint64]
@@ -62,6 +64,7 @@ def look(
     finder, shrink = CutFinder(rules), Shrinker(timeline)
     pts, change, hash_frames, hashes = ([] for _ in range(4))
     moving: list[float] = []
+    damaged: list[bool] = []
     tick = float(timeline.tick)
     sample_due = hash_due = -1.0
     last: NDArray[Any] | None = None
@@ -83,6 +86,7 @@ def look(
                 moving += [changed(reference, luma)] * (index - len(moving))
                 reference, reference_s = luma, now
             pts.append(frame.picture.pts)
+            damaged.append(frame.corrupt)
             last = luma
             if now >= hash_due:
                 hash_due = now + 1 / _HASH_HZ
@@ -101,6 +105,7 @@ def look(
         times,
         np.array(change, np.float32),
         np.array(moving, np.float32),
+        np.array(damaged, bool),
         np.array(sorted(cuts), np.int64),
         np.array(hash_frames, np.int64),
         np.array(hashes, np.uint64),

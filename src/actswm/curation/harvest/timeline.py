@@ -141,12 +141,13 @@ def _trimmed(first: int, end: int, length: int) -> tuple[int, int]:
 
 
 def _picture_at(container: Any, stream: Any, pts: int) -> Any:
-    """The first picture that can be decoded from the key frame before `pts` on."""
+    """The first picture that can be decoded soundly from the key frame before `pts` on."""
     try:
         container.seek(pts, stream=stream)
         for packet in container.demux(stream):
             for picture in packet.decode():
-                return picture
+                if not picture.is_corrupt:
+                    return picture
     except av.FFmpegError:
         return None
     return None

@@ -16,7 +16,7 @@ from .scenes import pieces
 from .settings import HarvestSettings
 from .timeline import Timeline
 
-STATIC = "static"
+STATIC, DAMAGED = "static", "damaged"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def clips_of(
     look: Look, timeline: Timeline, samples: list[tuple[int, str]], settings: HarvestSettings
 ) -> list[Clip]:
     """`samples` are (frame, state) in order."""
-    footage, cuts = _Footage(look, timeline, samples, settings), look.cuts.tolist()
+    footage = _Footage(look, timeline, samples, settings)
+    cuts = np.union1d(look.cuts, np.flatnonzero(np.diff(look.damaged)) + 1).tolist()
     return [
         footage.clip(a, b)
         for first, end in zip([0, *cuts], [*cuts, len(look.pts)])
@@ -131,7 +132,9 @@ class _Footage:
         static = float(np.mean(self._at_rest[first:end]))
         rules, seconds = self._settings.filter, self.seconds(first, end)
         verdict = "kept"
-        if seconds < self._settings.cut.shortest - 1e-6:
+        if self._look.damaged[first:end].any():
+            verdict = DAMAGED
+        elif seconds < self._settings.cut.shortest - 1e-6:
             verdict = "short"
         elif bad > rules.most_bad:
             verdict = max(bad_states, key=lambda state: counts[state])

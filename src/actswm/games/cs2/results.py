@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...formats.replay import Capture, Replay, Window
@@ -82,9 +83,7 @@ class KitReplay:
             )
         video = take / str(_read(take / "result.json", "video")).replace("\\", "/")
         if kit.capture == "wgc":
-            times = np.array(_read(take / "times.json"), np.float64).reshape(-1)
-            frames = [frame.rgb(*self.size) for frame in decode(video)][: len(times)]
-            return Capture(frames, times[: len(frames)], fov_degrees=kit.fov_degrees)
+            return self._grabbed(video, np.array(_read(take / "times.json"), np.float64).reshape(-1))
         shown = shown_player(video, kit.yaws[window.name], kit.fov_degrees)
         if shown is not None and shown != str(window.slot):
             (take / "result.json").unlink()
@@ -100,6 +99,16 @@ class KitReplay:
         number = np.array(numbers, np.int64)
         tick = np.floor(kit.starts[window.name] + kit.tick_rate / kit.fps * number + 1e-6).astype(np.int64)
         return Capture(frames, number / kit.fps, np.where(sound, tick, -1), fov_degrees=kit.fov_degrees)
+
+    def _grabbed(self, video: Path, times: NDArray[np.float64]) -> Capture:
+        """Frame k of the video was grabbed at `times[k]`; pictures that are not sound are left out."""
+        frames, numbers = [], []
+        for frame in decode(video):
+            number = round(frame.pts_ns * self.kit.fps / NS)
+            if not frame.corrupt and number < len(times):
+                frames.append(frame.rgb(*self.size))
+                numbers.append(number)
+        return Capture(frames, times[np.array(numbers, np.int64)], fov_degrees=self.kit.fov_degrees)
 
 
 def _read(path: Path, field: str | None = None) -> Any:
