@@ -43,21 +43,14 @@ def load_checkpoints(paths: Sequence[Path], device: str = "auto") -> list[Checkp
 def windows_for(
     loaded: Sequence[Checkpoint], data: Path, count: int, *, split: str, context: int, horizon: int, seed: int
 ) -> WindowSample:
-    """The windows that all of them are judged on; a model that does not fit the file fails before the long work.
-
-    Says so where figures will tell less than they seem to.
-    """
+    """The windows that all of them are judged on; a model that does not fit the file fails before the long work."""
     from ..data import sample_windows
     from ..data.loader import sampled_windows
-    from .results import warn_of_one_episode
-    from .trained_on import warn_of_other_data
 
     frameskip = loaded[0].model.encoding.frameskip
     sample = sample_windows(data, count, split=split, context=context, horizon=horizon, frameskip=frameskip, seed=seed)
     for checkpoint in loaded:
         sampled_windows(sample, checkpoint.model)
-    warn_of_one_episode(sample)
-    warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     return sample
 
 

@@ -11,7 +11,8 @@ import typer
 from ..dataset_paths import label
 from .arguments import DEVICE, MODELS
 from .printing import text_console
-from .results import progress, require_expected, save_csv, short
+from .results import progress, require_expected, save_csv, short, warn_of_one_episode
+from .trained_on import warn_of_other_data
 from .window_options import CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE, Split
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def drift(
 
     loaded = load_checkpoints(checkpoints, device)
     sample = windows_for(loaded, data, windows, split=split, context=context, horizon=horizon, seed=seed)
+    warn_of_one_episode(sample)
+    warn_of_other_data([checkpoint.path for checkpoint in loaded], data)
     few = sample.first(FEW)
     console = text_console()
     models = []
