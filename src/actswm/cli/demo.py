@@ -45,7 +45,7 @@ QUICK = Size(
 
 def demo(
     out: Path = typer.Option(None, "--out", "-o", help="Folder of all it makes (default: runs/demo)."),
-    quick: bool = typer.Option(False, "--quick", help="A minute or two: see that everything works."),
+    quick: bool = typer.Option(False, "--quick", help="Two or three minutes: see that everything works."),
     device: str = DEVICE,
 ) -> None:
     """See a world model that ignores its actions beside an action-sensitive one, in a real game (Freedoom).

@@ -43,7 +43,6 @@ from .usage import Commands
 app = typer.Typer(
     name="actswm",
     cls=Commands,
-    rich_markup_mode="markdown",
     help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover, play.\n\n"
     "Example: actswm record freedoom/room --steps 20000 --size 64 --out room.h5",
     no_args_is_help=True,

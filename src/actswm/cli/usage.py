@@ -1,4 +1,4 @@
-"""A wrong word on the command line is answered like all bad input: in one line, with exit code 2."""
+"""What a command says of itself, and of a wrong word: one line with exit code 2, as for all bad input."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from .printing import one_line, say
 
 
 class Commands(TyperGroup):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        flow(self)
+
     def main(self, *args: Any, **options: Any) -> Any:
         try:
             sys.exit(super().main(*args, **{**options, "standalone_mode": False}))
@@ -22,6 +26,13 @@ class Commands(TyperGroup):
             if type(error).__name__ != "NoArgsIsHelpError":  # it has shown the help
                 say(f"actswm: {explained(error)}", err=True)
             sys.exit(error.exit_code)
+
+
+def flow(command: Any) -> None:
+    """Paragraphs of help, and of the help of all commands below, as long as the terminal is wide."""
+    command.help = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n"))
+    for each in getattr(command, "commands", {}).values():
+        flow(each)
 
 
 def explained(error: Any) -> str:
