@@ -13,6 +13,7 @@ from actswm.model.card import model_card
 from actswm.saved_models import SHIPPED, locate, shipped_names
 
 from .made.hub_server import Hub
+from .made.serving import serving
 from .model.small_models import disturbed, small_config
 
 PUT_AND_FETCH = """
@@ -67,7 +68,7 @@ def run(program, folder, *arguments, **environment):
 @pytest.mark.filterwarnings("ignore")
 def test_there_and_back_and_without_a_connection(tmp_path):
     pytest.importorskip("huggingface_hub")
-    with Hub().running() as server:
+    with serving(Hub()) as server:
         (shipped,) = run(PUT_AND_FETCH, tmp_path, HF_ENDPOINT=server.address)
         assert shipped == str(SHIPPED / "freedoom-maze" / "contrast"), (
             "no repository takes a shipped model's name"

@@ -158,7 +158,7 @@ def group(leader):
     ("arguments", "message"),
     [
         (["drift", "nowhere"], "not a saved model"),
-        (["drift", "RUN", "--split", "exam"], "unknown split 'exam'"),
+        (["drift", "RUN", "--split", "exam"], "'exam' is not one of 'train', 'validation'"),
         (["drift", "RUN", "--horizon", "500"], "no valid window"),
         (["sheet", "RUN", "--window", "99", "--context", "6", "--horizon", "4"], "--window 99"),
     ],

@@ -96,7 +96,6 @@ def test_the_oracle_is_marked(checkpoint, square_file):
     ("wrong", "says"),
     [
         (("--img-size", 128), "takes 32 px frames"),
-        (("--split", "exam"), "unknown split"),
         (("--steps", 500), "no valid window"),
         (("--picture", "x.png", "--picture-window", 9), "--picture-window 9"),
     ],
@@ -108,7 +107,7 @@ def test_wrong_arguments_say_what_to_do(checkpoint, square_file, wrong, says, tm
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("wrong", [("--guide", "luck"), ("--target", "near")], ids=" ".join)
+@pytest.mark.parametrize("wrong", [("--guide", "luck"), ("--target", "near"), ("--split", "exam")], ids=" ".join)
 def test_a_wrong_choice_is_answered_with_the_known_ones(checkpoint, square_file, wrong):
     done = run(*quick(checkpoint, square_file), *wrong)
     assert done.exit_code == 2 and f"'{wrong[1]}' is not one of" in done.output

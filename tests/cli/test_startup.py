@@ -79,6 +79,15 @@ def test_every_help_text_has_an_example(words):
     assert f"{' '.join(['Example: actswm', *words])} " in text
 
 
+@pytest.mark.parametrize("words", EVERY, ids=lambda words: " ".join(words) or "actswm")
+def test_a_wrong_option_is_answered_in_one_line(words):
+    shown = CliRunner().invoke(app, [*words, "--bogus"], prog_name="actswm")
+    assert shown.exit_code == 2 and shown.stdout == ""
+    line = shown.stderr.removesuffix("\n")
+    assert line.startswith("actswm: No such option: --bogus") and "\n" not in line
+    assert line.endswith(f"; see {' '.join(['actswm', *words])} --help")
+
+
 def test_every_integer_option_says_how_small_it_may_be():
     """So that a count of -1 is refused before any work."""
     least = {

@@ -44,13 +44,12 @@ def verdict_of(outcome: Outcome) -> Verdict:
 
 
 def _reasons(err: str) -> bool:
-    """One line of the program's, one for each recording that failed or gave nothing, or how to use an option."""
+    """One line of the program's, or one for each recording that failed or gave nothing."""
     lines = err.splitlines()
     said = [line for line in lines if line.startswith("actswm: ")]
     failed = [line for line in lines if line.startswith(("failed: ", "nothing was kept"))]
     differs = [line for line in lines if line.endswith("do not come out again")]
-    usage = [line for line in lines if line.startswith("Usage: ")]
-    return len(said) == 1 or bool(failed and not said) or bool(differs or usage)
+    return len(said) == 1 or bool(failed and not said) or bool(differs)
 
 
 @dataclass(frozen=True)

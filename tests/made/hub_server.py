@@ -8,9 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
@@ -31,17 +28,6 @@ class Hub(ThreadingHTTPServer):
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
-
-    @contextmanager
-    def running(self) -> Iterator[Hub]:
-        thread = threading.Thread(target=self.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.shutdown()
-            self.server_close()
-            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,13 +7,15 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import cv2
 import numpy as np
+
+from .serving import serving
 
 KEY = "sk-very-secret-key-1234"
 Trouble = Callable[[int], str | None]
@@ -154,15 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-@contextmanager
 def judge_server(
     trouble: Trouble = lambda before: None, delay: Callable[[int], float] = lambda number: 0.0
-) -> Iterator[JudgeServer]:
-    server = JudgeServer(trouble, delay)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+) -> AbstractContextManager[JudgeServer]:
+    return serving(JudgeServer(trouble, delay))

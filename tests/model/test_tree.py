@@ -51,10 +51,9 @@ def test_nodes_are_the_distinct_beginnings(sequences, horizon, choices, seed):
         assert [standing[node] for node in tree.node[level].tolist()] == beginnings
 
 
-def test_a_shared_beginning_is_computed_once(monkeypatch):
-    """Sequences that differ in their last action only: of each earlier step there is one token."""
-    model = disturbed(small_config(3))
-    chosen = torch.tensor([[0, 1, 0], [0, 1, 1], [0, 1, 2]])
+def tokens(monkeypatch, model, sequences: list[list[int]]) -> list[int]:
+    """How many are computed at each step of a rollout under these sequences."""
+    chosen = torch.tensor(sequences)
     block, counted = model.predictor.blocks[0], []
     original = block.attention_input
     context = random_context(model, 1, 3)
@@ -63,18 +62,15 @@ def test_a_shared_beginning_is_computed_once(monkeypatch):
     monkeypatch.setattr(block, "attention_input", lambda x, m: counted.append(len(x)) or original(x, m))
     with torch.no_grad():
         model.rollout_tree(context, torch.rand(3, 56)[chosen], PrefixTree.of(chosen), past)
+    return counted
+
+
+def test_a_shared_beginning_is_computed_once(monkeypatch):
+    """Sequences that differ in their last action only: of each earlier step there is one token."""
+    counted = tokens(monkeypatch, disturbed(small_config(3)), [[0, 1, 0], [0, 1, 1], [0, 1, 2]])
     assert counted == [1, 1 + 1, 1 + 1 + 3]
 
 
 def test_a_growing_window_computes_each_node_once(monkeypatch):
     model = disturbed(small_config(3, {"window": "grow", "positions": 6}))
-    chosen = torch.tensor([[0, 1, 0], [0, 1, 1], [0, 2, 2]])
-    block, counted = model.predictor.blocks[0], []
-    original = block.attention_input
-    context = random_context(model, 1, 3)
-    past = model.prepare(context)
-    past.prepare(3)
-    monkeypatch.setattr(block, "attention_input", lambda x, m: counted.append(len(x)) or original(x, m))
-    with torch.no_grad():
-        model.rollout_tree(context, torch.rand(3, 56)[chosen], PrefixTree.of(chosen), past)
-    assert counted == [1, 2, 3]
+    assert tokens(monkeypatch, model, [[0, 1, 0], [0, 1, 1], [0, 2, 2]]) == [1, 2, 3]

@@ -70,7 +70,7 @@ def test_a_model_that_has_diverged(tmp_path):
         (0.5, 0.51, "reacts to its actions, but not as the game does"),
     ],
 )
-def test_a_gap_that_comes_from_being_wrong_is_not_listening(tmp_path, first, last, verdict):
+def test_a_gap_that_comes_from_being_wrong_is_no_action_sensitivity(tmp_path, first, last, verdict):
     drift = made.write(tmp_path / "drift.json", made.drift({"a": 0.6}))
     truth = made.write(tmp_path / "fidelity.json", made.fidelity("a", first=first, last=last))
     html = render(tmp_path, drift, truth)

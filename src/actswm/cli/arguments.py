@@ -18,6 +18,10 @@ COMPRESSION = typer.Option("none", help="blosc-zstd where disk is short: each fr
 EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
 
 
+def packing(compression: Compression) -> str | None:
+    return None if compression == "none" else compression
+
+
 def saved_models(context: typer.Context, given: Any) -> Any:
     """Models that are there: folders of one or several, or none."""
     if given and not context.resilient_parsing:

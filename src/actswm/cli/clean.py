@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from .arguments import EXECUTOR, Executor, file_to_write
+from .arguments import COMPRESSION, EXECUTOR, Compression, Executor, file_to_write, packing
 from .bars import bars
 from .printing import text_console
 
@@ -27,7 +27,6 @@ _OUT = typer.Option(..., "--out", "-o", help="Dataset file (.h5) to write.", cal
 _SIZE = typer.Option(128, min=1, help="Height and width of the frames in pixels; the picture is stretched to it.")
 _WORKERS = typer.Option(1, min=1, help="Processes that clean at the same time.")
 _DRY = typer.Option(False, "--dry-run", help="Tell what would be kept; write nothing.")
-_COMPRESSION = typer.Option(None, help="blosc-zstd where disk is short.")
 
 
 def clean(
@@ -58,7 +57,7 @@ def clean(
     silence: float = typer.Option(2.0, help="Drop stretches without any input message longer than this (s)."),
     death_window: float = typer.Option(5.0, help="Drop this long after each death record (s)."),
     segments: Path = typer.Option(None, help="Folder that gets each episode as MKV + MCAP, to look at."),
-    compression: str = _COMPRESSION,
+    compression: Compression = COMPRESSION,
     workers: int = _WORKERS,
     executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
@@ -100,7 +99,7 @@ def clean(
         judge,
         service,
         PrefilterRules(silence_ns=round(silence * 1e9), death_ns=round(death_window * 1e9)),
-        compression=compression,
+        compression=packing(compression),
         fps=fps,
     )
     if fps:
@@ -116,7 +115,7 @@ def import_vpt(
     ),
     out: Path = _OUT,
     size: int = _SIZE,
-    compression: str = _COMPRESSION,
+    compression: Compression = COMPRESSION,
     workers: int = _WORKERS,
     executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
@@ -133,7 +132,7 @@ def import_minestudio(
     folders: list[Path] = typer.Argument(help="MineStudio datasets: folders with action/ and image/ inside."),
     out: Path = _OUT,
     size: int = _SIZE,
-    compression: str = _COMPRESSION,
+    compression: Compression = COMPRESSION,
     workers: int = _WORKERS,
     executor: Executor = EXECUTOR,
     dry_run: bool = _DRY,
@@ -150,7 +149,7 @@ def _import(
     paths: list[Path],
     out: Path,
     size: int,
-    compression: str | None,
+    compression: Compression,
     workers: int,
     executor: Executor,
     dry_run: bool,
@@ -162,7 +161,7 @@ def _import(
     from ..curation.sources import find_items
 
     settings = CleanSettings(
-        domain_of("minecraft"), MINECRAFT, None, size, size, judge="none", compression=compression
+        domain_of("minecraft"), MINECRAFT, None, size, size, judge="none", compression=packing(compression)
     )
     options = RunOptions(workers, executor, dry_run)
     _run(find_items(kind, paths), out, settings, options)

@@ -45,7 +45,7 @@ QUICK = Size(
 
 def demo(
     out: Path = typer.Option(None, "--out", "-o", help="Folder of all it makes (default: runs/demo)."),
-    quick: bool = typer.Option(False, "--quick", help="A minute or two: see that everything works."),
+    quick: bool = typer.Option(False, "--quick", help="Two or three minutes: see that everything works."),
     device: str = DEVICE,
 ) -> None:
     """See a world model that ignores its actions beside an action-sensitive one, in a real game (Freedoom).
@@ -108,7 +108,8 @@ def _stages(size: Size) -> dict[str, str]:
         "look at it": "inspect room.h5 --sheet room.png",
         "train a small model there": "train small/contrast --data room.h5 --out own --resume "
         f"training.steps={size.steps}",
-        "is it action-sensitive": f"drift own --data room.h5 {drift} --json room-drift.json --plot room-drift.png",
+        "is it action-sensitive": f"drift own {ROOM} --data room.h5 {drift} --json room-drift.json "
+        "--plot room-drift.png",
         "what it imagines": "sheet own --data room.h5 --windows 16 --context 8 --out sheet-own.png",
         "record a maze": f"record freedoom/maze --steps {size.frames} --size 64 --seed 2 --out maze.h5",
         "are trained models action-sensitive there": f"drift {MAZE} --data maze.h5 --split all {drift} "

@@ -13,7 +13,7 @@ from .arguments import DEVICE, MODELS
 from .printing import text_console
 from .results import progress, require_expected, save_csv, short, warn_of_one_episode
 from .trained_on import warn_of_other_data
-from .window_options import CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE
+from .window_options import CONTEXT, CSV, DATA, EXPECT, JSON, SEED, SPLIT, TOLERANCE, Split
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,7 +27,7 @@ def drift(
     checkpoints: list[Path] = MODELS,
     data: Path = DATA,
     windows: int = typer.Option(1280, min=2, help="Windows to sample."),
-    split: str = SPLIT,
+    split: Split = SPLIT,
     context: int = CONTEXT,
     horizon: int = typer.Option(32, min=1, help="Steps to roll out."),
     seed: int = SEED,

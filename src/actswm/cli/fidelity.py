@@ -25,6 +25,7 @@ from .window_options import (
     TOLERANCE,
     TRUTHS,
     WORKERS,
+    Split,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def fidelity(
     data: Path = BRANCHING_DATA,
     own_game: str = OWN_GAME,
     windows: int = typer.Option(128, min=2, help="Windows to sample; each gets 8 true futures."),
-    split: str = SPLIT,
+    split: Split = SPLIT,
     context: int = CONTEXT,
     horizon: int = HORIZON,
     seed: int = SEED,

@@ -10,12 +10,13 @@ import typer
 from ..dataset_paths import label
 from .arguments import dataset_file
 from .printing import say, text_console
+from .window_options import Split
 
 
 def idm_score(
     idm: Path = typer.Argument(help="Folder of an inverse-dynamics model (actswm idm)."),
     data: Path = dataset_file("Dataset file with recorded actions that the model has not seen."),
-    split: str = typer.Option("all", help="Episodes to label; test, if the model was trained on this file."),
+    split: Split = typer.Option("all", help="Episodes to label; test, if the model was trained on this file."),
     other: list[Path] = typer.Option(
         [], help="Recordings of other games: how surely are they, noise, and an editor told from the own game?"
     ),

@@ -49,7 +49,8 @@ def inspect(
         from ..report.picture_note import write_note
 
         write_contact_sheet(file, sheet, seed=seed)
-        caption = f"{label(file)}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes"
+        caption = f"{label(file)}: {summary.source}, {summary.frames:,} frames in {summary.episodes} episodes. "
+        caption += "Above each frame its episode and step, and what is held down"
         alt = "Stretches of recorded frames, each with the controls that were held in it"
         write_note(sheet, "contact-sheet", caption, alt, this_command(seed))
         console.print(f"contact sheet: {sheet}")

@@ -39,9 +39,11 @@ from .score import score
 from .sheet import sheet
 from .strip import strip
 from .train import train
+from .usage import Commands
 
 app = typer.Typer(
     name="actswm",
+    cls=Commands,
     help="Action-sensitive latent world models for games: record, train, diagnose, plan, recover, play.\n\n"
     "Example: actswm record freedoom/room --steps 20000 --size 64 --out room.h5",
     no_args_is_help=True,

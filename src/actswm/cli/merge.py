@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import COMPRESSION, Compression, file_to_write
+from .arguments import COMPRESSION, Compression, file_to_write, packing
 from .printing import say
 
 
@@ -35,7 +35,7 @@ def merge(
             files,
             out,
             lambda done: move("merging", done, total, "frames"),
-            compression=None if compression == "none" else compression,
+            compression=packing(compression),
             shard_bytes=None if shard_gb is None else round(shard_gb * 1e9),
         )
     say(f"{out}: {frames:,} frames in {episodes:,} episodes")

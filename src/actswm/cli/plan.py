@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def plan(
     checkpoints: list[Path] = typer.Argument(
-        None, help="Model folders (config.json + model.safetensors); none for baselines alone.", callback=saved_models
+        None,
+        help="Runs, saved models' folders, or shipped weights by name; none for baselines alone.",
+        callback=saved_models,
     ),
     task_name: str = typer.Option(
         ..., "--task", help="family/task, such as freedoom/follow-room; or your own: task.yaml, my_module:TASK."

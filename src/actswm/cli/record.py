@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from .arguments import COMPRESSION, EXECUTOR, Compression, Executor, file_to_write
+from .arguments import COMPRESSION, EXECUTOR, Compression, Executor, file_to_write, packing
 from .bars import bars
 from .printing import say
 
@@ -54,7 +54,7 @@ def record(
     with bars(rate="frames") as move:
         recording = run(
             plan, steps, out, workers=workers, executor=executor, owamcap=owamcap,
-            compression=None if compression == "none" else compression,
+            compression=packing(compression),
             progress=lambda frames: move(game, frames, steps),
         )  # fmt: skip
     say(

@@ -10,6 +10,7 @@ import typer
 from ..dataset_paths import label
 from .arguments import DEVICE, MODELS, dataset_file
 from .printing import say
+from .window_options import SPLIT, Split
 
 CANDIDATES = typer.Option(1024, min=1, help="Candidates of an iteration.")
 ELITES = typer.Option(128, min=1, help="Best candidates to which the next iteration is fitted.")
@@ -42,7 +43,7 @@ def recover(
     elites: int = ELITES,
     iterations: int = ITERATIONS,
     clip: bool = CLIP,
-    split: str = typer.Option("test", help="Episodes the windows come from."),
+    split: Split = SPLIT,
     validity: Literal["strict", "endpoints"] = typer.Option(
         "strict", help="endpoints is Appendix D to the letter."
     ),

@@ -10,7 +10,7 @@ import typer
 from ..dataset_paths import label
 from .arguments import DEVICE, MODELS, file_to_write
 from .printing import say
-from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, OWN_GAME, SEED, SPLIT, TRUTHS, WORKERS
+from .window_options import BRANCHING_DATA, CONTEXT, HORIZON, OWN_GAME, SEED, SPLIT, TRUTHS, WORKERS, Split
 
 FEWER = 3
 """Steps that are shown of each future where several models stand side by side."""
@@ -27,7 +27,7 @@ def sheet(
         help="Which of the sampled windows to show (default: where the true futures differ most).",
     ),
     windows: int = typer.Option(16, min=2, help="Windows to sample; each gets 8 true futures."),
-    split: str = SPLIT,
+    split: Split = SPLIT,
     context: int = CONTEXT,
     horizon: int = HORIZON,
     seed: int = SEED,

@@ -9,7 +9,7 @@ import typer
 from ..dataset_paths import label
 from .arguments import DEVICE, MODEL, file_to_write
 from .printing import say
-from .window_options import DATA, SEED, SPLIT
+from .window_options import DATA, SEED, SPLIT, Split
 
 TRIED = 10
 
@@ -22,7 +22,7 @@ def strip(
     ),
     windows: int = typer.Option(6, min=2, help="Moments: of ten times as many random ones those with most to see."),
     horizon: int = typer.Option(16, min=1, help="Model steps to imagine."),
-    split: str = SPLIT,
+    split: Split = SPLIT,
     seed: int = SEED,
     fps: float = typer.Option(5.0, min=0.5, max=50, help="Pictures a second."),
     cell: int = typer.Option(96, min=32, help="Pixels of each frame."),

@@ -58,7 +58,7 @@ def train(
     with alone:
         if first and not quiet:
             for stage in schedule(config.objective):
-                say(stage, err=True)
+                say(f"objective {stage}", err=True)
         result = run(
             config,
             data,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import typer
 
 from .arguments import dataset_file
 
+Split = Literal["train", "validation", "test", "all"]
 DATA = dataset_file("Dataset file.")
 BRANCHING_DATA = dataset_file("Recording of a game that can branch (Freedoom, or your own).")
 OWN_GAME = typer.Option(
     None, "--game", help="Your own game that made the recording (my_module:MyGame): code runs only if you name it."
 )
 SPLIT = typer.Option(
-    "test", help="train, validation or test episodes; all of a recording made to evaluate on."
+    "test", help="Episodes the windows come from: all, if the recording was made to evaluate on."
 )
 CONTEXT = typer.Option(32, min=1, help="Steps before each future; a model uses its last H.")
 HORIZON = typer.Option(8, min=1, help="Steps to render and to roll out.")

@@ -15,6 +15,7 @@ from .opening import open_checked
 
 CAPTION = 18
 TILE = 128
+GAP, DARK = 4, 30
 
 
 def write_contact_sheet(
@@ -38,10 +39,11 @@ def write_contact_sheet(
 
 def _tile(file: Dataset, row: int) -> NDArray[np.uint8]:
     frame = cv2.resize(file.frames(slice(row, row + 1))[0], (TILE, TILE), interpolation=cv2.INTER_NEAREST)
-    caption = np.full((CAPTION, TILE, 3), 30, np.uint8)
+    caption = np.full((CAPTION, TILE, 3), DARK, np.uint8)
     text = f"e{file.episode_idx[row]}:{file.step_idx[row]} " + " ".join(
         file.vocabulary.pressed(file.action[row])
     )
     colour = (240, 240, 240) if file.frame_valid[row] else (240, 90, 90)
     cv2.putText(caption, text[:26], (2, 12), cv2.FONT_HERSHEY_SIMPLEX, 0.32, colour, 1, cv2.LINE_AA)
-    return np.concatenate([caption, frame], 0)
+    tile = np.concatenate([caption, frame], 0)
+    return np.pad(tile, ((0, 0), (0, GAP), (0, 0)), constant_values=DARK)

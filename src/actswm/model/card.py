@@ -10,7 +10,7 @@ from ..saved_models import game_of
 from .world_model import WorldModel
 
 _METRICS = {
-    "shuffled_gap": "what predictions lose under other actions (0: it does not listen)",
+    "shuffled_gap": "what predictions lose under other actions (0: it is not action-sensitive)",
     "drift_gap": "what predictions lose without actions",
     "above_copy": "what predictions have over a copy of the last frame",
 }

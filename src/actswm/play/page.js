@@ -218,8 +218,8 @@ function showMoment(moment) {
   $("recording").classList.toggle("on", recording);
   $("recording-text").textContent = !about.saving ? "not recording: start with --record FILE.h5 to keep what you play"
     : imagining ? "not recording what is imagined"
-    : `${running ? "recording" : "saving"} to ${about.saving}: ${count(moment.step, "frame")} in this episode, `
-      + `${count(moment.kept.frames, "frame")} in ${count(moment.kept.episodes, "episode")} saved`;
+    : `${running ? "recording" : "saving"} to ${about.saving}: ${count(moment.step, "frame")} of this episode; `
+      + `saved: ${moment.kept.frames.toLocaleString("en")} in ${count(moment.kept.episodes, "episode")}`;
   [...$("lanes").children].forEach((row, index) => {
     row.classList.toggle("lit", moment.action[index] !== 0);
     row.querySelector(".count").textContent = moment.presses[index] || "";

@@ -96,12 +96,12 @@ class Recovery:
 
     @property
     def verdict(self) -> str | None:
-        """Why nothing can be recovered, if so."""
+        """What speaks against the search, if anything does."""
         scale = max(float(self.random.mean()), 1e-12)
         if float(self.spread.mean()) <= _NOISE * scale and abs(self.gap.mean) <= _NOISE * scale:
             return "the model's predictions do not depend on the actions: nothing can be recovered"
         if self.gap.low <= 0:
-            return "the search comes no nearer to the target than random actions: nothing can be recovered"
+            return "the actions found end no nearer to the window's last frame than random ones"
         return None
 
 

@@ -34,8 +34,13 @@ PLANNING = (
 RECOVERY = (
     "Backwards: given only the frames, which keys would make the model expect them? They are searched with the model "
     "and compared with what was really pressed. Most keys are up most of the time, so balanced accuracy (one half is "
-    "guessing) and F1 say more than the share of right keys."
+    "guessing) and F1 say more than the share of right keys. idm, where it stands among them, was trained to read keys "
+    "off frames; always-off, always-on, pool-frequency and copy-last are guesses that look at no frame. The relative "
+    "action gap is how much nearer the keys found bring the imagined end of the window to its last frame than random "
+    "keys do."
 )
+FEW = 10
+BY_STEP = "Each step was searched by its own frame: this speaks of imagining the whole window, not of the keys."
 
 
 def planning_section(results: Sequence[FilmedPlan], episodes: int, colour: Colour) -> Section | None:
@@ -69,7 +74,10 @@ def _successes(result: Plan, colour: Colour) -> Table:
             )
         )
     head = ("method", "successes", "success rate", "chunks to success", "CPU-seconds a plan")
-    return Table(f"{result.task}: success rates with 95 % Wilson intervals", head, tuple(rows), result.origin)
+    episodes = max((method.episodes for method in result.methods), default=0)
+    few = f", wide for so few episodes ({episodes})" if episodes < FEW else ""
+    caption = f"{result.task}: success rates with 95 % Wilson intervals{few}"
+    return Table(caption, head, tuple(rows), result.origin)
 
 
 def _video(film: Film, colour: Colour) -> Video:
@@ -87,7 +95,8 @@ def recovery_section(results: Sequence[Recover], pictures: Sequence[Image], colo
             blocks.append(Heading(f"On {result.data}, target {result.options.target}"))
         blocks.append(_scores(result, colour))
         searched = {name: cost for name, cost in result.costs.items() if cost}
-        blocks += [Text(f"{name}: {cost.verdict}.") for name, cost in searched.items() if cost.verdict]
+        after = "" if result.options.target == "far" else f" {BY_STEP}"
+        blocks += [Text(f"{name}: {cost.verdict}.{after}") for name, cost in searched.items() if cost.verdict]
         blocks += _rolls(result, colour)
         blocks.append(_controls(result, colour))
     return Section("recovery", "Recovery", "Which keys explain the video?", (*blocks, *pictures))

@@ -23,7 +23,8 @@ def summary_section(sources: Sources, models: Sequence[str], colour: Colour) -> 
     )
     if not rows:
         return None
-    blocks: list[Block] = [Table("Each model, with 95 % intervals", ("model", *columns), rows, at_a_glance=True)]
+    caption = "Each model, with 95 % intervals; –: not asked"
+    blocks: list[Block] = [Table(caption, ("model", *columns), rows, at_a_glance=True)]
     if sources.drift:
         blocks += [Text(reason) for reason in _reasons(sources)]
         blocks.append(Text(EXPLANATION))

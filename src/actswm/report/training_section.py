@@ -22,7 +22,8 @@ def training_section(runs: Sequence[TrainingRun], colour: Colour) -> Section | N
     panels = tuple(_panel(name, title, runs, colour) for name, title in CHARTS.items() if _logged(name, runs))
     if panels:
         caption = (
-            "Lines: training batches; points: validation. Objectives differ, so losses compare within a run."
+            "Lines: training batches; points: validation. Objectives differ, so losses compare within a run; "
+            "where a loss jumps, a term has joined or left the objective."
         )
         legend = tuple(heading(run.name, colour) for run in runs)
         blocks.append(Panels(panels, caption, None, legend))

@@ -15,7 +15,7 @@ WORSE_THAN_COPYING = "is action-sensitive, but predicts worse than copying"
 WHY = {
     IGNORES: "Whatever the keys, it expects the same future",
     "is hardly action-sensitive": "The interval reaches below what counts as a gap",
-    SENSITIVE: "Its futures change with the keys, and where true futures were rendered they change as the game does",
+    SENSITIVE: "Its futures change with the keys",
     "reacts to its actions, but wrongly": "Its futures change, but away from what the game shows under those keys",
     "reacts to its actions, but not as the game does": "Its futures change, but are no nearer to the true ones",
     WORSE_THAN_COPYING: "Its futures change, but the last frame is a better guess",
@@ -31,8 +31,12 @@ EXPLANATION = (
 
 def verdicts(drift: Drift, truths: Sequence[Fidelity]) -> dict[str, str]:
     """Model -> verdict on the drift's data; true futures count if they are of the same data."""
-    judged = {model.name: model for truth in truths if truth.data == drift.data for model in truth.models}
+    judged = _judged(drift, truths)
     return {model.name: _verdict(model, judged.get(model.name)) for model in drift.models}
+
+
+def _judged(drift: Drift, truths: Sequence[Fidelity]) -> dict[str, FidelityModel]:
+    return {model.name: model for truth in truths if truth.data == drift.data for model in truth.models}
 
 
 def reasons(drift: Drift, truths: Sequence[Fidelity]) -> list[str]:
@@ -47,11 +51,14 @@ def reasons(drift: Drift, truths: Sequence[Fidelity]) -> list[str]:
             continue
         if verdict == IGNORES and zero >= THRESHOLD:
             why = (
-                "It tells no actions from some, but not which: a training that only pushes the future without actions "
-                "away opens that gap and never asks for the other one"
+                "It can tell that something is pressed, but not what: a training that only pushes the future without "
+                "actions away opens that gap and never asks for the other one"
             )
         else:
             why = WHY.get(verdict, "")
+        if verdict == SENSITIVE:
+            rendered = model.name in _judged(drift, truths)
+            why += ", and as the game's own do" if rendered else "; whether rightly was not asked here"
         said.append(f"On {drift.data}, {model.name} {verdict}: {gaps}. {why}".rstrip(". ") + ".")
     return said
 

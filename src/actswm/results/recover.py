@@ -42,7 +42,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Costs:
-    """How much nearer to the target a search comes than random actions; `verdict` says why nothing is recovered."""
+    """How much nearer to the target a search comes than random actions; `verdict` says what speaks against it."""
 
     relative_gap: Estimate
     gap: Estimate = NOTHING

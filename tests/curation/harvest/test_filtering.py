@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -30,6 +29,7 @@ from actswm.curation.harvest.timeline import Timeline
 from actswm.curation.harvest.verdicts import clips_of
 from actswm.errors import UserError
 
+from ...made.serving import serving
 from .made_streams import PLAIN, write_video
 
 
@@ -279,25 +279,22 @@ def test_a_re_uploaded_video_gives_no_clips(harvested):
 
 def test_a_person_overrules_the_filter_and_measures_it(harvested):
     root = harvested / "clips"
-    server = ReviewServer(root)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    page = urllib.request.urlopen(server.url).read().decode()
-    assert "rejected: duplicate" in page and server.token in page
-    rows = [json.loads(line) for line in (root / "clips.jsonl").read_text().splitlines()]
-    said = {"clip": rows[0]["clip"], "keep": False, "verdict": "kept", "seconds": 3.0}
+    with serving(ReviewServer(root)) as server:
+        page = urllib.request.urlopen(server.url).read().decode()
+        assert "rejected: duplicate" in page and server.token in page
+        rows = [json.loads(line) for line in (root / "clips.jsonl").read_text().splitlines()]
+        said = {"clip": rows[0]["clip"], "keep": False, "verdict": "kept", "seconds": 3.0}
 
-    def send(token: str) -> int:
-        request = urllib.request.Request(
-            server.url + "review", json.dumps(said).encode(), {"X-Token": token}, method="POST"
-        )
-        try:
-            return urllib.request.urlopen(request).status
-        except urllib.error.HTTPError as error:
-            return error.code
+        def send(token: str) -> int:
+            request = urllib.request.Request(
+                server.url + "review", json.dumps(said).encode(), {"X-Token": token}, method="POST"
+            )
+            try:
+                return urllib.request.urlopen(request).status
+            except urllib.error.HTTPError as error:
+                return error.code
 
-    assert send("guess") == 403 and send(server.token) == 200
-    server.shutdown()
-    server.server_close()
+        assert send("guess") == 403 and send(server.token) == 200
     plan = Plan.load(Harvest(root, Plan.load(_folder(root)), Ways()).folder)
     harvest = Harvest(root, plan, Ways())
     with harvest.alone():

@@ -6,10 +6,11 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from ...made.serving import serving
 
 
 class VideoServer(ThreadingHTTPServer):
@@ -120,13 +121,5 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
-@contextmanager
-def video_server() -> Iterator[VideoServer]:
-    server = VideoServer()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
+def video_server() -> AbstractContextManager[VideoServer]:
+    return serving(VideoServer())

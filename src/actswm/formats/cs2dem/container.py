@@ -27,7 +27,6 @@ FREE_BYTES = 64 << 20
 STOP, FILE_HEADER, FILE_INFO, LAST_COMMAND = 0, 1, 2, 20
 COMPRESSED = 0x40
 NO_TICK = 0xFFFFFFFF
-GAME_DIRECTORY = b"game_directory"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ...errors import UserError
 from ..replay import Event, Player, Replay, Round, Track
 from .messages import Damaged, Message, messages
 
-SERVER_INFO, PLAYERS, MOST_PLAYERS = 0, 544, 64
+SERVER_INFO, PLAYERS = 0, 544
 """Numbers of config strings."""
 KEYS_NAME = "actswm_keys"
 HEALTH, SCORE = "stats.0", "persistant.0"
