@@ -29,7 +29,7 @@ def write_piano_roll(
     from matplotlib.patches import Patch
 
     used = np.flatnonzero(((recorded > 0.5) | (recovered > 0.5)).any(0))
-    names = [names[control] for control in used]
+    names = [names[int(control)] for control in used]
     true, mine = recorded[:, used] > 0.5, recovered[:, used] > 0.5
     steps, controls = true.shape
     figure = new_figure(max(6.0, 2.4 + 0.26 * steps), 1.3 + 0.34 * controls)
