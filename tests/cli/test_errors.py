@@ -102,4 +102,4 @@ def test_inspect_says_what_is_inside_and_draws_a_sheet(square_file, tmp_path):
         assert expected in words
     import cv2
 
-    assert cv2.imread(str(sheet)).shape == (8 * 146, 8 * 128, 3)
+    assert cv2.imread(str(sheet)).shape == (8 * 146, 8 * 132, 3)

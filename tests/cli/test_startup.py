@@ -56,6 +56,9 @@ def test_help_imports_nothing_heavy(words):
         ("plan", "no/model", "--task", "freedoom/follow-room"),
         ("recover", "freedoom-maze/contrast", "--data", "no.h5"),
         ("plan", "--task", "freedoom/follow-room", "--cost", "dear"),
+        ("plan", "freedoom-room/contrast", "--task", "freedoom/follow-rom"),
+        ("plan", "freedoom-room/contrast", "--task", "freedoom/follow-room", "--library", "keys14/folow"),
+        ("strip", "freedoom-maze/contrast", "--data", __file__, "--out", "strip.png"),
     ],
     ids=" ".join,
 )

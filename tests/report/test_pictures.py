@@ -1,5 +1,6 @@
 import cv2
 import numpy as np
+import pytest
 
 from actswm.intervals import Estimate
 from actswm.report.drift_plot import plot_drift
@@ -43,9 +44,9 @@ def test_sheet_shows_true_and_predicted_frames(tmp_path):
 
 
 def test_successes_have_one_colour_a_method(tmp_path):
-    plan = read_result(made.write(tmp_path / "plan.json", made.plan(a=4, random=1)))
-    other = read_result(made.write(tmp_path / "other.json", made.plan(random=1)))
-    blue, vermilion = (178, 114, 0), (0, 82, 200)
+    plan = read_result(made.write(tmp_path / "plan.json", made.plan(a=4, b=1, random=1)))
+    other = read_result(made.write(tmp_path / "other.json", made.plan(b=1, random=1)))
+    blue, vermilion, grey = (178, 114, 0), (0, 82, 200), (138, 138, 138)
     for name, plans in (("two", [plan, plan]), ("mixed", [plan, other])):
         plot_successes(plans, tmp_path / f"{name}.png")
     two, mixed = (cv2.imread(str(tmp_path / f"{name}.png")) for name in ("two", "mixed"))
@@ -53,3 +54,5 @@ def test_successes_have_one_colour_a_method(tmp_path):
     assert long > 2 * short > 0  # four successes of four against one
     right = mixed[:, mixed.shape[1] // 2 :]
     assert (right == vermilion).all(-1).any() and not (right == blue).all(-1).any()
+    greys, vermilions = ((right == colour).all(-1).sum() for colour in (grey, vermilion))
+    assert greys == pytest.approx(vermilions, rel=0.1)  # one success each: what does not plan has no colour

@@ -81,12 +81,21 @@ def plan(
     """
     from dataclasses import replace
 
+    from ..chunks import RAW_STEPS, load_library
+    from ..games.tasks import find_task
+
+    task = find_task(task_name)
+    library = load_library(library_name or task.library)
+    if library.vocabulary != task.vocabulary:
+        raise UserError(
+            f"library {library.name!r} speaks {library.vocabulary.name}, but {task.name} is played "
+            f"with {task.vocabulary.name}; use {task.library!r}"
+        )
+
     import torch
 
-    from ..chunks import RAW_STEPS, load_library
     from ..games.guard import EngineDied
     from ..games.registry import DEFAULT_SIZE, make_game
-    from ..games.tasks import find_task
     from ..origin import this_command
     from ..planning.agents import baseline
     from ..planning.evaluation import Evaluation
@@ -101,13 +110,6 @@ def plan(
 
     torch.set_num_threads(threads)
     others = [_plan_of(path) for path in beside]
-    task = find_task(task_name)
-    library = load_library(library_name or task.library)
-    if library.vocabulary != task.vocabulary:
-        raise UserError(
-            f"library {library.name!r} speaks {library.vocabulary.name}, but {task.name} is played "
-            f"with {task.vocabulary.name}; use {task.library!r}"
-        )
     settings = PlanSettings(
         search=search, cost=cost, phase=phase, candidates=candidates, iterations=iterations,
         warm_start=warm_start, begin=begin, margin=margin, precision=precision, seed=seed,

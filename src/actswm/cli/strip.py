@@ -35,16 +35,18 @@ def strip(
 
     Example: actswm strip freedoom-maze/contrast --data maze.h5 --split all --out strip.gif
     """
+    from ..errors import UserError
+
+    if out.suffix not in (".gif", ".mp4"):
+        raise UserError(f"--out {out}: name a .gif or a .mp4")
+
     from ..data import sample_windows
     from ..diagnosis.strip import livelier, strip_of
-    from ..errors import UserError
     from ..model.decoder import load_decoder
     from ..report.strip_film import FilmRow, strip_pictures, write_strip
     from ..saved_models import locate
     from .checkpoints import load_checkpoints
 
-    if out.suffix not in (".gif", ".mp4"):
-        raise UserError(f"--out {out}: name a .gif or a .mp4")
     loaded = load_checkpoints([checkpoint], device)[0]
     draws = load_decoder(loaded.model, decoder or locate(checkpoint))
     if draws is None:

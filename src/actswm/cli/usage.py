@@ -10,6 +10,9 @@ from typer.core import TyperGroup
 
 from .printing import one_line, say
 
+WRONG: Any = typer.BadParameter.__mro__[2]
+"""ClickException, which Typer does not name."""
+
 
 class Commands(TyperGroup):
     def __init__(self, **options: Any) -> None:
@@ -22,7 +25,7 @@ class Commands(TyperGroup):
         except typer.Abort:
             say("actswm: aborted", err=True)
             sys.exit(1)
-        except typer.BadParameter.__mro__[2] as error:  # ClickException, which Typer does not name
+        except WRONG as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # it has shown the help
                 say(f"actswm: {explained(error)}", err=True)
             sys.exit(error.exit_code)

@@ -24,12 +24,14 @@ def write_piano_roll(
     """Recorded and recovered step vectors (K, A) of one window as PNG.
 
     Each lane's upper half shows recorded presses, its lower half recovered ones: green where they agree,
-    orange where nothing was pressed.
+    orange where nothing was pressed. Controls that neither side ever presses are left out.
     """
     from matplotlib.patches import Patch
 
-    steps, controls = recorded.shape
-    true, mine = recorded > 0.5, recovered > 0.5
+    used = np.flatnonzero(((recorded > 0.5) | (recovered > 0.5)).any(0))
+    names = [names[int(control)] for control in used]
+    true, mine = recorded[:, used] > 0.5, recovered[:, used] > 0.5
+    steps, controls = true.shape
     figure = new_figure(max(6.0, 2.4 + 0.26 * steps), 1.3 + 0.34 * controls)
     axes = figure.add_subplot()
     for lane in range(controls):

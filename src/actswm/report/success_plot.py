@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ..results import Plan
 from .colours import shades
-from .look import new_figure, save_figure, styled
+from .look import GREY, new_figure, save_figure, styled
 
 
 def plot_successes(plans: Sequence[Plan], path: Path) -> None:
-    """Draw into a PNG. A method has the same colour in every panel."""
-    names = [_short(method.method) for plan in plans for method in plan.methods]
+    """Draw into a PNG. A model has its colour in every panel; what does not plan is grey."""
+    names = [_short(method.method) for plan in plans for method in plan.methods if method.plan_cpu_seconds]
     colours = shades(names)
     rows = max(len(plan.methods) for plan in plans)
     with styled():
@@ -27,7 +27,7 @@ def _draw(axes, plan: Plan, colours: dict[str, str]) -> None:  # type: ignore[no
     for row, (name, method) in enumerate(zip(shown, plan.methods)):
         rate = method.successes / method.episodes
         whiskers = [[max(0.0, rate - method.low)], [max(0.0, method.high - rate)]]
-        axes.barh(row, rate, 0.7, color=colours[name], xerr=whiskers, ecolor="#333333", capsize=2)
+        axes.barh(row, rate, 0.7, color=colours.get(name, GREY), xerr=whiskers, ecolor="#333333", capsize=2)
         axes.text(1.03, row, f"{method.successes}/{method.episodes}", va="center", fontsize=8)
     axes.set_yticks(range(len(shown)), shown)
     axes.invert_yaxis()
