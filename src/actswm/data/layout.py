@@ -26,6 +26,10 @@ class Column:
     shape: tuple[int, ...] = ()
 
 
+PACKINGS = {"blosc-zstd": ("zstd", 3), "blosc-lz4": ("lz4hc", 9)}
+"""Ways to pack frames: blosc's codec and level."""
+
+
 @dataclass(frozen=True)
 class DatasetSpec:
     """What a writer must know before the first row."""
@@ -41,7 +45,7 @@ class DatasetSpec:
     """Anything else worth keeping, JSON-able: command, seed, provenance."""
     columns: Mapping[str, Column] = field(default_factory=dict)
     compression: str | None = None
-    """None for training; `blosc-zstd` where disk is short."""
+    """None for training; one of `PACKINGS` where disk is short."""
 
     @property
     def chunk_frames(self) -> int:
