@@ -106,7 +106,9 @@ class PackedBench:
     throughput_over_raw: float
 
 
-def bench_packed(recording: Path, batches: int, rounds: int, workers: int = 2, most: int = 8000) -> dict[str, PackedBench]:
+def bench_packed(
+    recording: Path, batches: int, rounds: int, workers: int = 2, most: int = 8000
+) -> dict[str, PackedBench]:
     """Random windows as above from the first episodes of a recording, about `most` frames, by loader workers."""
     with tempfile.TemporaryDirectory() as folder, open_checked(recording) as file:
         loaders, sizes = {}, {}

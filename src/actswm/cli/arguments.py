@@ -14,7 +14,9 @@ DEVICE = typer.Option(
 )
 OR_SHARDS = "Or a folder of shards, a glob, or several with commas; also under s3:// or hf://."
 Compression = Literal["none", "blosc-zstd", "blosc-lz4"]
-COMPRESSION = typer.Option("none", help="Where disk is short: each frame packed by itself; blosc-lz4 is larger and read faster.")
+COMPRESSION = typer.Option(
+    "none", help="Where disk is short: frames packed one by one; blosc-lz4 is larger and read faster."
+)
 EXECUTOR = typer.Option("processes", help="On this machine, or on a Ray cluster.")
 
 
