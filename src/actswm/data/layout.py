@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..controls import Vocabulary
 
@@ -26,7 +26,10 @@ class Column:
     shape: tuple[int, ...] = ()
 
 
-PACKINGS = {"blosc-zstd": ("zstd", 3), "blosc-lz4": ("lz4hc", 9)}
+PACKINGS: dict[str, tuple[Literal["zstd", "lz4hc"], int]] = {
+    "blosc-zstd": ("zstd", 3),
+    "blosc-lz4": ("lz4hc", 9),
+}
 """Ways to pack frames: blosc's codec and level."""
 
 
