@@ -1,4 +1,4 @@
-"""Shards that lie elsewhere, under s3:// and hf://: fetched once, kept in a folder of this machine, fetched again when changed.
+"""Shards that lie elsewhere, under s3:// and hf://: fetched once, kept here, fetched again when they are others there.
 
 A shard is here when it has the size and the tag (S3's ETag, the hub's content id) that its place lists now. What a
 killed run leaves of one is continued. The places are asked once by each process.

@@ -26,7 +26,7 @@ def rows(rng, count):
     }
 
 
-@pytest.mark.parametrize("compression", [None, "blosc-zstd"])
+@pytest.mark.parametrize("compression", [None, "blosc-zstd", "blosc-lz4"])
 def test_what_is_written_is_read(tmp_path, compression):
     rng = np.random.default_rng(0)
     path = tmp_path / "a.h5"

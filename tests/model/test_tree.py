@@ -74,3 +74,19 @@ def test_a_shared_beginning_is_computed_once(monkeypatch):
 def test_a_growing_window_computes_each_node_once(monkeypatch):
     model = disturbed(small_config(3, {"window": "grow", "positions": 6}))
     assert tokens(monkeypatch, model, [[0, 1, 0], [0, 1, 1], [0, 2, 2]]) == [1, 2, 3]
+
+
+def test_trees_of_one_past_do_not_see_each_other():
+    """They write to the same memory, wide trees and narrow ones, short and long, with gradients off in either way."""
+    model = disturbed(small_config(3, {"window": "grow", "positions": 8}))
+    context = random_context(model, 1, 3)
+    library = torch.rand(4, model.encoding.step_dim)
+    generator = torch.Generator().manual_seed(0)
+    for mode in (torch.no_grad, torch.inference_mode):
+        past = model.prepare(context)
+        for sequences, horizon in ((2, 4), (30, 4), (5, 2), (9, 4), (40, 7)):
+            chosen = torch.randint(4, (sequences, horizon), generator=generator)
+            for inside in (mode, torch.no_grad):
+                with inside():
+                    found = model.rollout_tree(context, library[chosen], PrefixTree.of(chosen), past)
+                    assert relative(found, naive_rollout(model, context, library[chosen][None])[0]) < 1e-5

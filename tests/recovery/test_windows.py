@@ -69,7 +69,7 @@ def test_a_sample_is_repeatable_and_recovery_draws_with_42(square_file):
     assert np.array_equal(one.rows, two.rows) and not np.array_equal(one.rows, other.rows)
 
 
-@pytest.mark.parametrize("compression", [None, "blosc-zstd"])
+@pytest.mark.parametrize("compression", [None, "blosc-zstd", "blosc-lz4"])
 @pytest.mark.parametrize("kind", ["sliding", "block"])
 def test_contexts_are_filled_up_at_the_start_of_an_episode(tmp_path, kind, compression):
     """Young episodes: the first frame repeated, no-ops before it, and nothing of the episode before."""

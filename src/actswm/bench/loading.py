@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader
 from ..controls import KEYS14, ActionEncoding
 from ..data import DatasetSpec, DatasetWriter, WindowShape, open_checked, starts_in
 from ..data.agreement import spec_of
+from ..data.layout import PACKINGS
 from ..data.loader import StepSampler, WindowDataset, window_loader
 from ..data.merging import copy_episode
 from ..errors import UserError
@@ -98,18 +99,20 @@ def _cpu_seconds(loader: Iterable[Any], batches: int) -> float:
 
 @dataclass(frozen=True)
 class PackedBench:
-    """Frames of a recording packed by blosc-zstd, over the same raw. Processor time, that of loader workers, too."""
+    """Frames of a recording packed, over the same raw. Processor time, that of loader workers, too."""
 
     frames: int
     size_over_raw: float
     throughput_over_raw: float
 
 
-def bench_packed(recording: Path, batches: int, rounds: int, workers: int = 2, most: int = 8000) -> PackedBench:
+def bench_packed(
+    recording: Path, batches: int, rounds: int, workers: int = 2, most: int = 8000
+) -> dict[str, PackedBench]:
     """Random windows as above from the first episodes of a recording, about `most` frames, by loader workers."""
     with tempfile.TemporaryDirectory() as folder, open_checked(recording) as file:
         loaders, sizes = {}, {}
-        for name, compression in (("raw", None), ("packed", "blosc-zstd")):
+        for name, compression in (("raw", None), *((each, each) for each in PACKINGS)):
             path = Path(folder) / f"{name}.h5"
             spec = replace(spec_of(file), compression=compression)
             columns = {column: file.column(column) for column in spec.columns}
@@ -129,7 +132,7 @@ def bench_packed(recording: Path, batches: int, rounds: int, workers: int = 2, m
         for turn in range(rounds):
             for name, loader in loaders.items():
                 best[name] = min(best[name], _seconds_with_workers(loader(turn)))
-    return PackedBench(frames, sizes["packed"] / sizes["raw"], best["raw"] / best["packed"])
+    return {each: PackedBench(frames, sizes[each] / sizes["raw"], best["raw"] / best[each]) for each in PACKINGS}
 
 
 def _seconds_with_workers(loader: DataLoader) -> float:

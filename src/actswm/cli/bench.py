@@ -74,8 +74,9 @@ def data(
     figures = asdict(result)
     if recording is not None:
         packed = bench_packed(recording, batches, rounds)
-        say(f"packed: size_over_raw {packed.size_over_raw:.2f}, throughput_over_raw {packed.throughput_over_raw:.2f}")
-        figures["packed"] = asdict(packed)
+        for name, one in packed.items():
+            say(f"{name}: size_over_raw {one.size_over_raw:.2f}, throughput_over_raw {one.throughput_over_raw:.2f}")
+        figures["packed"] = {name: asdict(one) for name, one in packed.items()}
     _save(json_file, figures)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..controls import Vocabulary
 
@@ -26,6 +26,13 @@ class Column:
     shape: tuple[int, ...] = ()
 
 
+PACKINGS: dict[str, tuple[Literal["zstd", "lz4hc"], int]] = {
+    "blosc-zstd": ("zstd", 3),
+    "blosc-lz4": ("lz4hc", 9),
+}
+"""Ways to pack frames: blosc's codec and level."""
+
+
 @dataclass(frozen=True)
 class DatasetSpec:
     """What a writer must know before the first row."""
@@ -41,7 +48,7 @@ class DatasetSpec:
     """Anything else worth keeping, JSON-able: command, seed, provenance."""
     columns: Mapping[str, Column] = field(default_factory=dict)
     compression: str | None = None
-    """None for training; `blosc-zstd` where disk is short."""
+    """None for training; one of `PACKINGS` where disk is short."""
 
     @property
     def chunk_frames(self) -> int:

@@ -17,7 +17,7 @@ from ..atomic import write_whole, written_whole
 from ..errors import UserError
 from ..processes import interrupts_held_back
 from .journal import JournaledFile, journal_path
-from .layout import FORMAT_VERSION, DatasetSpec
+from .layout import FORMAT_VERSION, PACKINGS, DatasetSpec
 from .soundness import damage_told
 from .validation import open_file
 
@@ -214,12 +214,13 @@ def _small_columns(spec: DatasetSpec) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 def _create(path: Path, spec: DatasetSpec) -> None:
     filters: dict[str, Any] = {}
-    if spec.compression == "blosc-zstd":
+    if spec.compression:
+        if spec.compression not in PACKINGS:
+            raise UserError(f"unknown compression {spec.compression!r}; use {', '.join(PACKINGS)} or none")
         import hdf5plugin
 
-        filters = dict(hdf5plugin.Blosc(cname="zstd", clevel=3))
-    elif spec.compression:
-        raise UserError(f"unknown compression {spec.compression!r}; use blosc-zstd or none")
+        codec, level = PACKINGS[spec.compression]
+        filters = dict(hdf5plugin.Blosc(cname=codec, clevel=level))
     # in memory: HDF5 does not survive a full disk
     with h5py.File(path.name, "w", driver="core", backing_store=False) as file:
         frame = (spec.height, spec.width, 3)

@@ -45,6 +45,7 @@ class Past:
         self.latents = latents[:, frames - keep :].unsqueeze(1)
         self._features = features[:, frames - keep :]
         self._windows: list[list[KeysValues]] = []
+        self._room: Tensor | None = None
 
     @property
     def frames(self) -> int:
@@ -64,6 +65,13 @@ class Past:
         """Per block, keys and values of the shared tokens in the window of `step`; None if none is left."""
         first = self.dropped(step)
         return self._windows[first] if first < self.frames - 1 else None
+
+    def room(self, *shape: int) -> Tensor:
+        """Memory for a rollout to write to, the same for each of a search: that of the system comes page by page."""
+        room, inference = self._room, torch.is_inference_mode_enabled()
+        if room is None or room.is_inference() != inference or room[:, : shape[1]].shape != torch.Size(shape):
+            room = self._room = self.latents.new_empty(shape)
+        return room
 
     def _compute(self, count: int) -> list[list[KeysValues]]:
         """Windows starting at context frame 0 .. count - 1, side by side where sequences otherwise are.

@@ -99,7 +99,8 @@ def roll_out_tree(past: Past, features: Tensor, which: Tensor, tree: PrefixTree,
     last_block = len(predictor.blocks) - 1
     inner = predictor.blocks[0].attention.out.in_features
     growing_steps = min(horizon, predictor.length - past.frames + 1)
-    kept = _Kept(latents.new_empty(last_block + 1, 0, max(growing_steps, 0), 2 * inner))
+    widest = max(map(len, tree.first[: max(growing_steps, 0)]), default=0)
+    kept = _Kept(past.room(last_block + 1, widest, max(growing_steps, 0), 2 * inner), 0)
     predicted: list[Tensor] = []
     for step in range(1, horizon + 1):
         growing = past.dropped(step) == 0
@@ -178,21 +179,25 @@ def _queries(projected: Tensor, heads: int) -> Tensor:
 class _Kept:
     """Keys and values of the newest nodes' lineages while the window grows: (blocks, U, levels, 2 * heads * d).
 
-    Below the levels where the tree branches each node has one child, and the rows stay where they are.
+    Below the levels where the tree branches each node has one child, and the rows stay where they are. There is `room`
+    for those of the widest level.
     """
 
-    rows: Tensor
+    room: Tensor
+    count: int
+
+    @property
+    def rows(self) -> Tensor:
+        return self.room[:, : self.count]
 
     def of_level(self, tree: PrefixTree, level: int) -> _Kept:
         """With a row for each node of a level; its own keys and values are still to come."""
         count = len(tree.first[level])
-        if level and count == self.rows.shape[1]:
-            return self
-        rows = self.rows.new_empty(self.rows.shape[0], count, *self.rows.shape[2:])
-        if level:
-            parents = tree.node[level - 1][tree.first[level]].to(rows.device)
-            rows[:, :, :level] = self.rows[:, :, :level].index_select(1, parents)
-        return _Kept(rows)
+        if level and count != self.count:
+            parents = tree.node[level - 1][tree.first[level]].to(self.room.device)
+            for block in self.room:
+                block[:count, :level] = block[:, :level].index_select(0, parents)
+        return _Kept(self.room, count)
 
     def attend(self, block: int, step: int, query: Tensor, own: Tensor) -> _Attended:
         """Queries (U, heads, d) of the newest nodes, whose own keys and values (U, 2 * heads * d) are kept."""
