@@ -163,11 +163,9 @@ def made_look(
         "v", frames, (1, fps), 0, frames, fps, False, 90, 160, (0, 90, 0, 160), (), "h264", False
     )
     change = np.full(frames, 2.0, np.float32)
-    none = np.zeros(0)
     seen = Look(
         np.arange(frames), change, np.full(frames, moving, np.float32), np.zeros(frames, bool),
-        np.array(cuts, np.int64),
-        none.astype(np.int64), none.astype(np.uint64),
+        np.array(cuts, np.int64), np.zeros(frames, np.uint64),
     )  # fmt: skip
     return seen, timeline
 
@@ -232,8 +230,8 @@ def test_a_large_element_outweighs_digits_that_change(pack):
     assert PackMatcher(made).shares(shown)["play"] == pytest.approx(size / whole)
 
 
-def signature(key: int, frames: list[np.ndarray], start: float) -> Signature:
-    times = start + np.arange(len(frames)) / 4
+def signature(key: int, frames: list[np.ndarray], start: float, fps: float = 4.0) -> Signature:
+    times = start + np.arange(len(frames)) / fps
     return Signature(("v", key), times, np.array([picture_hash(frame) for frame in frames], np.uint64))
 
 
@@ -255,6 +253,20 @@ def test_a_re_upload_is_found_and_another_clip_is_not():
         again.append(worse)
     assert index.find(signature(1, again, 0.1)) == ("v", 0)
     assert index.find(signature(2, walk(2), 0.0)) is None
+
+
+def test_a_re_upload_is_found_in_fast_turns():
+    """Thirty pictures a second, each with a fifth of the view new; the copy begins between two looks."""
+
+    def turn(seed: int) -> list[np.ndarray]:
+        panorama = np.random.default_rng(seed).integers(0, 256, (9, 380), np.uint8)
+        panorama = cv2.resize(panorama, (6080, 90), interpolation=cv2.INTER_CUBIC)
+        return [panorama[:, 32 * i : 32 * i + 160].copy() for i in range(180)]
+
+    index = DuplicateIndex()
+    index.add(signature(0, turn(1), 12.0, 30.0))
+    assert index.find(signature(1, turn(1)[40:], 0.1, 30.0)) == ("v", 0)
+    assert index.find(signature(2, turn(2), 0.0, 30.0)) is None
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,8 @@
-"""Near-duplicate clips, as re-uploads bring them: found by perceptual hashes, kept once."""
+"""Near-duplicate clips, as re-uploads bring them: found by perceptual hashes, kept once.
+
+In a fast turn a picture is another one after a thirtieth of a second. So some pictures of one clip are looked for among
+all of the other.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,25 @@ _SHARE = 0.7
 """Of a clip's pictures that must be close to those of the other, at one and the same offset."""
 _FEWEST = 4
 _TRIED = 5
+_SOME_HZ = 4.0
+_REACH_S = 0.3
+"""How far a picture may be from where the clips' offset, known to half a second, puts it."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Hashes of a clip's pictures at times (seconds, of the source)."""
+    """Hashes of all of a clip's pictures at times (seconds, of the source)."""
 
     key: tuple[str, int]
     """Source and number of the clip."""
     times: NDArray[np.float64]
     hashes: NDArray[np.uint64]
+
+    def some(self) -> Signature:
+        """A few pictures a second, of those that show something."""
+        _, first = np.unique(np.floor(self.times * _SOME_HZ), return_index=True)
+        chosen = first[self.hashes[first] != 0]
+        return Signature(self.key, self.times[chosen], self.hashes[chosen])
 
 
 class DuplicateIndex:
@@ -40,11 +53,13 @@ class DuplicateIndex:
     def find(self, signature: Signature) -> tuple[str, int] | None:
         """The key of an earlier clip that shows the same."""
         shown = signature.hashes != 0
-        if shown.sum() < _FEWEST:
-            return None
         votes: Counter[tuple[int, int]] = Counter()
+        before: list[tuple[int, int]] = []
         for time, value in zip(signature.times[shown].tolist(), signature.hashes[shown].tolist()):
-            for band in _split(value):
+            here = _split(value)
+            changed = set(here) - set(before)  # a view that rests votes once
+            before = here
+            for band in sorted(changed):
                 for other, at in self._bands.get(band, ())[:200]:
                     votes[other, round(2 * (at - time))] += 1
         for (other, offset), _ in votes.most_common(_TRIED):
@@ -55,24 +70,23 @@ class DuplicateIndex:
     def add(self, signature: Signature) -> None:
         number = len(self._signatures)
         self._signatures.append(signature)
-        for time, value in zip(signature.times.tolist(), signature.hashes.tolist()):
-            if value:
-                for band in _split(value):
-                    self._bands[band].append((number, time))
+        some = signature.some()
+        for time, value in zip(some.times.tolist(), some.hashes.tolist()):
+            for band in _split(value):
+                self._bands[band].append((number, time))
 
     def _same(self, left: Signature, right: Signature, offset: float) -> bool:
-        """Is enough of the shorter one found in the other, at the time it should be, give or take one picture?"""
-        if len(left.times) > len(right.times):
+        """Is enough of the shorter one found in the other, about where it should be?"""
+        if np.ptp(left.times) > np.ptp(right.times):
             left, right, offset = right, left, -offset
-        shown = left.hashes != 0
-        wanted = left.times[shown] + offset
-        near = np.searchsorted(right.times, wanted)
-        best = np.full(len(wanted), 64)
-        for step in (-2, -1, 0, 1):
-            place = np.clip(near + step, 0, len(right.times) - 1)
-            apart = distance(left.hashes[shown], right.hashes[place])
-            best = np.minimum(best, np.where(np.abs(right.times[place] - wanted) <= 0.5, apart, 64))
-        return bool(shown.sum() >= _FEWEST and np.mean(best <= _CLOSE) >= _SHARE)
+        some = left.some()
+        if len(some.times) < _FEWEST:
+            return False
+        found = 0
+        for time, value in zip(some.times + offset, some.hashes):
+            first, end = np.searchsorted(right.times, [time - _REACH_S, time + _REACH_S])
+            found += bool(np.any(distance(value, right.hashes[first:end]) <= _CLOSE))
+        return found >= _SHARE * len(some.times)
 
 
 def _split(value: int) -> list[tuple[int, int]]:

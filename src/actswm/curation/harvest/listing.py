@@ -38,9 +38,8 @@ def settle_clips(folder: Folder, ids: Sequence[str]) -> dict[str, list[Clip]]:
             if said is not None:
                 clip = replace(clip, verdict="kept" if said.keep else "overruled")
             if clip.verdict == "kept":
-                inside = (seen.hash_frames >= clip.first) & (seen.hash_frames < clip.end)
-                times = seen.pts[seen.hash_frames[inside]].astype(np.float64) * tick
-                signature = Signature((id, number), times, seen.hashes[inside])
+                times = seen.pts[clip.first : clip.end].astype(np.float64) * tick
+                signature = Signature((id, number), times, seen.hashes[clip.first : clip.end])
                 other = index.find(signature) if said is None else None
                 if other is not None:
                     clip = replace(clip, verdict="duplicate")

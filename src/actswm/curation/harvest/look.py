@@ -24,13 +24,12 @@ from .settings import CutRules
 from .timeline import Timeline
 
 SAMPLE_HEIGHT = 360
-_HASH_HZ = 4.0
 _MOTION_S = 0.25
 
 
 @dataclass(frozen=True)
 class Look:
-    """Arrays have one entry for each decoded frame, but for the hashes, which have their own times."""
+    """Arrays have one entry for each decoded frame, but for the cuts."""
 
     pts: NDArray[np.int64]
     change: NDArray[np.float32]
@@ -40,7 +39,6 @@ class Look:
     damaged: NDArray[np.bool_]
     """The decoder had to guess parts of the picture."""
     cuts: NDArray[np.int64]
-    hash_frames: NDArray[np.int64]
     hashes: NDArray[np.uint64]
 
     def save(self, path: Path) -> None:
@@ -62,11 +60,11 @@ def look(
 ) -> Look:
     """Pictures are compared small; every 1 / `sample_hz` seconds one goes into the zip file `samples`."""
     finder, shrink = CutFinder(rules), Shrinker(timeline)
-    pts, change, hash_frames, hashes = ([] for _ in range(4))
+    pts, change, hashes = ([] for _ in range(3))
     moving: list[float] = []
     damaged: list[bool] = []
     tick = float(timeline.tick)
-    sample_due = hash_due = -1.0
+    sample_due = -1.0
     last: NDArray[Any] | None = None
     reference: NDArray[Any] | None = None
     reference_s = 0.0
@@ -88,10 +86,7 @@ def look(
             pts.append(frame.picture.pts)
             damaged.append(frame.corrupt)
             last = luma
-            if now >= hash_due:
-                hash_due = now + 1 / _HASH_HZ
-                hash_frames.append(index)
-                hashes.append(picture_hash(luma))
+            hashes.append(picture_hash(luma))
             if now >= sample_due:
                 sample_due = now + 1 / sample_hz
                 _store(archive, index, shrink.sample(frame.picture))
@@ -107,7 +102,6 @@ def look(
         np.array(moving, np.float32),
         np.array(damaged, bool),
         np.array(sorted(cuts), np.int64),
-        np.array(hash_frames, np.int64),
         np.array(hashes, np.uint64),
     )
 
