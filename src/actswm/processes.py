@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import _thread
 import fcntl
 import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, TextIO
 
 from .atomic import writing
 from .errors import UserError
+
+_SOON = 0.01
+"""Seconds."""
 
 
 @contextmanager
@@ -37,6 +42,22 @@ def interrupts_held_back() -> Iterator[None]:
             signal.signal(signal.SIGINT, previous)
             if held and callable(previous):
                 previous(*held[0])
+
+
+def interrupts_come_through() -> None:
+    """Ctrl+C that falls into the clearing up of an object is raised where nobody can catch it: it comes again."""
+    tell = sys.unraisablehook
+
+    def heard(lost: sys.UnraisableHookArgs) -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            tell(lost)
+            return
+        again = threading.Timer(_SOON, _thread.interrupt_main)
+        again.daemon = True
+        with suppress(RuntimeError):  # the interpreter is about to end anyway
+            again.start()
+
+    sys.unraisablehook = heard
 
 
 @contextmanager

@@ -66,3 +66,24 @@ def test_ctrl_c_after_the_end_is_no_traceback():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
+
+
+def test_ctrl_c_in_the_clearing_up_of_an_object_is_heard():
+    """What is raised there, nobody can catch: Python shows a traceback and goes on as if nothing had been pressed."""
+    program = (
+        "import os, signal, time\n"
+        "from actswm.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Object:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        time.sleep(1)\n"
+        "def app():\n"
+        "    Object()\n"
+        "    time.sleep(60)\n"
+        "    print('went on')\n"
+        "main.app = app\n"
+        "main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "actswm: interrupted\n")

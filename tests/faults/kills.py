@@ -199,14 +199,14 @@ def kill(
         _first_file(place, running)
         after = float(rng.uniform(0, 1.1 * expected.seconds / 2**attempt))
         _sleep(after, running)
-        if not running.ended:
+        memory, late = shared_memory_of(server.mark), running.ended
+        if not late:
+            with contextlib.suppress(ProcessLookupError):
+                # as a terminal does: Ctrl+C reaches the whole group; `kill` only the one process
+                (os.killpg if sent is signal.SIGINT else os.kill)(running.pid, sent)
+        done = running.finish()
+        if not late and (done.code != 0 or sent is signal.SIGINT):  # which may end well, if it waited for the end
             break
-        running.finish()
-    memory = shared_memory_of(server.mark)
-    with contextlib.suppress(ProcessLookupError):
-        # as a terminal does: Ctrl+C reaches the whole group; `kill` only the one process
-        (os.killpg if sent is signal.SIGINT else os.kill)(running.pid, sent)
-    done = running.finish()
     fault = ""
     if done.hung:
         fault = f"did not end after {sent.name}"

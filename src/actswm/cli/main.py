@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from ..errors import UserError
-from ..processes import settle_temporary_folder
+from ..processes import interrupts_come_through, settle_temporary_folder
 from . import bench, exchange, harvest, hud, replay, result_tables, tasks
 from .annotate import annotate
 from .bench_annotate import bench_annotate
@@ -94,6 +94,7 @@ def run() -> None:
     # Threads that wait for each other sleep: spinning, two of them on a busy machine take 20 times as long as one.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     settle_temporary_folder()
+    interrupts_come_through()
     # When all is done there is nothing to interrupt but the interpreter's clearing up, which would show a traceback.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
