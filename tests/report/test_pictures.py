@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -45,9 +47,10 @@ def test_sheet_shows_true_and_predicted_frames(tmp_path):
 
 def test_successes_have_one_colour_a_method(tmp_path):
     plan = read_result(made.write(tmp_path / "plan.json", made.plan(a=4, b=1, random=1)))
-    other = read_result(made.write(tmp_path / "other.json", made.plan(b=1, random=1)))
+    again = replace(plan, task="another/task")
+    other = replace(read_result(made.write(tmp_path / "other.json", made.plan(b=1, random=1))), task=again.task)
     blue, vermilion, grey = (178, 114, 0), (0, 82, 200), (138, 138, 138)
-    for name, plans in (("two", [plan, plan]), ("mixed", [plan, other])):
+    for name, plans in (("two", [plan, again]), ("mixed", [plan, other])):
         plot_successes(plans, tmp_path / f"{name}.png")
     two, mixed = (cv2.imread(str(tmp_path / f"{name}.png")) for name in ("two", "mixed"))
     long, short = ((two == colour).all(-1).sum() for colour in (blue, vermilion))
@@ -56,3 +59,13 @@ def test_successes_have_one_colour_a_method(tmp_path):
     assert (right == vermilion).all(-1).any() and not (right == blue).all(-1).any()
     greys, vermilions = ((right == colour).all(-1).sum() for colour in (grey, vermilion))
     assert greys == pytest.approx(vermilions, rel=0.1)  # one success each: what does not plan has no colour
+
+
+def test_results_of_one_task_are_one_panel(tmp_path):
+    baselines = read_result(made.write(tmp_path / "plan.json", made.plan(random=1)))
+    whole = read_result(made.write(tmp_path / "whole.json", made.plan(a=4, random=1)))
+    later = replace(whole, methods=whole.methods[:1])
+    plot_successes([baselines, later, baselines], tmp_path / "parts.png")
+    plot_successes([whole], tmp_path / "whole.png")
+    parts, at_once = (cv2.imread(str(tmp_path / f"{name}.png")) for name in ("parts", "whole"))
+    assert np.array_equal(parts, at_once), "planners first, each method once"

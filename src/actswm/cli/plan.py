@@ -70,7 +70,7 @@ def plan(
     json_file: Path = typer.Option(None, "--json", help="Also write the counts to this file."),
     picture: Path = typer.Option(None, help="Draw the success rates as bars into this PNG."),
     beside: list[Path] = typer.Option(
-        [], help="Results of other tasks (JSON) that the picture shows, too; may be repeated."
+        [], help="Other results (JSON) that the picture shows, too, of this task or others; may be repeated."
     ),
 ) -> None:
     """Plan in closed loop with world models and baselines, from the same starts and towards the same references.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..results import Plan
@@ -11,7 +12,11 @@ from .look import GREY, new_figure, save_figure, styled
 
 
 def plot_successes(plans: Sequence[Plan], path: Path) -> None:
-    """Draw into a PNG. A model has its colour in every panel; what does not plan is grey."""
+    """Draw into a PNG. A model has its colour in every panel; what does not plan is grey.
+
+    Results of one task are one panel, planners first; of a method that is in several of them the first counts.
+    """
+    plans = _by_task(plans)
     names = [_short(method.method) for plan in plans for method in plan.methods if method.plan_cpu_seconds]
     colours = shades(names)
     rows = max(len(plan.methods) for plan in plans)
@@ -20,6 +25,16 @@ def plot_successes(plans: Sequence[Plan], path: Path) -> None:
         for axes, plan in zip(figure.subplots(1, len(plans), squeeze=False)[0], plans):
             _draw(axes, plan, colours)
         save_figure(figure, path)
+
+
+def _by_task(plans: Sequence[Plan]) -> list[Plan]:
+    tasks: dict[str, Plan] = {}
+    for plan in plans:
+        known = tasks.setdefault(plan.task, plan)
+        names = [method.method for method in known.methods]
+        more = (method for method in plan.methods if method.method not in names)
+        tasks[plan.task] = replace(known, methods=(*known.methods, *more))
+    return [replace(plan, methods=tuple(sorted(plan.methods, key=lambda each: not each.plan_cpu_seconds))) for plan in tasks.values()]
 
 
 def _draw(axes, plan: Plan, colours: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
