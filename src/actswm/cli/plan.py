@@ -179,7 +179,8 @@ def _identity(path: Path, settings: PlanSettings) -> dict[str, object]:
     from dataclasses import asdict
 
     weights = hashlib.sha256((path / "model.safetensors").read_bytes()).hexdigest()[:16]
-    since = {"phase": "clock", "begin": "previous", "margin": 0.0}  # there was nothing else when older episodes were played
+    # there was nothing else when older episodes were played
+    since = {"phase": "clock", "begin": "previous", "margin": 0.0}
     return {"weights": weights} | {
         name: value for name, value in asdict(settings).items() if since.get(name) != value
     }

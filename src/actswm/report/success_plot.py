@@ -34,7 +34,10 @@ def _by_task(plans: Sequence[Plan]) -> list[Plan]:
         names = [method.method for method in known.methods]
         more = (method for method in plan.methods if method.method not in names)
         tasks[plan.task] = replace(known, methods=(*known.methods, *more))
-    return [replace(plan, methods=tuple(sorted(plan.methods, key=lambda each: not each.plan_cpu_seconds))) for plan in tasks.values()]
+    return [
+        replace(plan, methods=tuple(sorted(plan.methods, key=lambda method: not method.plan_cpu_seconds)))
+        for plan in tasks.values()
+    ]
 
 
 def _draw(axes, plan: Plan, colours: dict[str, str]) -> None:  # type: ignore[no-untyped-def]
