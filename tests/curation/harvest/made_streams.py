@@ -51,8 +51,9 @@ def write_video(
     bars: tuple[int, int] = (0, 0),
     sound: bool = True,
     pts: list[int] | None = None,
+    mark: tuple[int, int] | None = None,
 ) -> Path:
-    """Scenes of `scene_frames`; `pts` in frames of `fps` in place of 0, 1, 2..."""
+    """Scenes of `scene_frames`; `pts` in frames of `fps` in place of 0, 1, 2...; a white `mark` of 16 x 40 pixels at a place."""
     height, width = size
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream("libx264", rate=fps)
@@ -66,6 +67,8 @@ def write_video(
         for index in range(frames):
             picture = numbered_frame(index, first_scene + index // scene_frames, height, width)
             picture = cv2.copyMakeBorder(picture, bars[0], bars[0], bars[1], bars[1], cv2.BORDER_CONSTANT)
+            if mark is not None:
+                picture[mark[0] : mark[0] + 16, mark[1] : mark[1] + 40] = 255
             frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
             frame.pts, frame.time_base = (pts[index] if pts else index), Fraction(1, fps)
             container.mux(stream.encode(frame))

@@ -111,9 +111,11 @@ def test_long_scenes_are_split_evenly():
     assert pieces(10, 110, 10.0, 10.0) == [(10, 110)]
 
 
+@pytest.mark.parametrize("mark", [None, (4, 12)])
 @pytest.mark.parametrize("bars", [(0, 0), (24, 0), (0, 40)])
-def test_bars_are_found_not_assumed(tmp_path, bars):
-    timeline = read_timeline(write_video(tmp_path / "v.mp4", 40, bars=bars), 1.0)
+def test_bars_are_found_not_assumed(tmp_path, bars, mark):
+    """Also where there is a logo in them."""
+    timeline = read_timeline(write_video(tmp_path / "v.mp4", 40, bars=bars, mark=mark), 1.0)
     rows, columns = bars
     assert timeline.crop == (rows, 180 + rows, columns, 320 + columns)
     assert timeline.audio and timeline.codec == "h264" and not timeline.variable

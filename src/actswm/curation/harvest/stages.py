@@ -17,7 +17,7 @@ from .timeline import Timeline, read_timeline
 from .trouble import Failure, Trouble, one_line
 from .verdicts import Clip, clips_of
 
-_VERSION = 4
+_VERSION = 5
 """Raised when the same settings begin to give other results."""
 
 

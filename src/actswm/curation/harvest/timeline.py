@@ -22,6 +22,8 @@ _LOOKS = 24
 """Pictures that are looked at for bars."""
 _BLACK = 20
 """Brightest luminance (0-255) in a line that is part of a bar; coding leaves some noise in it."""
+_NO_MARK = 80
+"""Percentile of a line of pixels that is brighter outside of bars: a logo in a bar fills less of it."""
 _THINNEST = 0.015
 """Of the picture: a thinner bar is left."""
 
@@ -121,8 +123,8 @@ def _find_bars(path: Path, pts: NDArray[np.int64]) -> tuple[int, int, tuple[int,
             if (height, width) not in ((0, 0), luma.shape):
                 return *luma.shape, (0, luma.shape[0], 0, luma.shape[1])  # the size changes: leave it whole
             height, width = luma.shape
-            rows = np.flatnonzero(np.percentile(luma, 99, axis=1) > _BLACK)
-            columns = np.flatnonzero(np.percentile(luma, 99, axis=0) > _BLACK)
+            rows = np.flatnonzero(np.percentile(luma, _NO_MARK, axis=1) > _BLACK)
+            columns = np.flatnonzero(np.percentile(luma, _NO_MARK, axis=0) > _BLACK)
             if len(rows) and len(columns):
                 top, bottom = min(top, int(rows[0])), max(bottom, int(rows[-1]) + 1)
                 left, right = min(left, int(columns[0])), max(right, int(columns[-1]) + 1)
