@@ -12,6 +12,7 @@ from actswm.data import open_checked
 
 from ..data.test_sharded import LENGTHS, write
 from ..made.hub_server import Hub
+from ..made.serving import serving
 
 pytest.importorskip("huggingface_hub")
 
@@ -58,7 +59,7 @@ def test_a_dataset_on_the_hub(shards, tmp_path):
         whole = f"{file.num_frames} {int(file.column('pixels').sum())}"
     with open_checked(folder / "1.h5") as file:
         one = f"{file.num_frames} {int(file.column('pixels').sum())}"
-    with Hub().running() as server:
+    with serving(Hub()) as server:
         server.repositories["datasets/me/games"] = [{**files, "run/notes.txt": b"", "run/deep/3.h5": b""}]
         server.cuts = 1
         names = ("hf://datasets/me/games/run", "hf://datasets/me/games/run/1.h5", "hf://datasets/me/games/run/[1].h5")
