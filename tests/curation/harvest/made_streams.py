@@ -53,7 +53,9 @@ def write_video(
     pts: list[int] | None = None,
     mark: tuple[int, int] | None = None,
 ) -> Path:
-    """Scenes of `scene_frames`; `pts` in frames of `fps` in place of 0, 1, 2...; a white `mark` of 16 x 40 pixels at a place."""
+    """Scenes of `scene_frames`; `pts` in frames of `fps` in place of 0, 1, 2...
+
+    `mark`: where a white one of 16 x 40 pixels lies."""
     height, width = size
     with av.open(str(path), "w") as container:
         stream: Any = container.add_stream("libx264", rate=fps)
