@@ -42,6 +42,18 @@ def test_no_table_of_the_page_is_typed_by_hand():
     assert set(made) == set(TABLES)
 
 
+def test_a_new_table_leaves_what_follows_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    mark = "<!-- actswm results table seeds results/freedoom-maze-seeds/*.json -->"
+    page = tmp_path / "page.md"
+    page.write_text(f"{mark}\n\nText right below.\n\n{mark}\n\n")
+    assert "written anew" in actswm("fill", page)
+    rows = page.read_text().splitlines()
+    text = rows.index("Text right below.")
+    assert rows[text - 1] == "" and rows[text - 2].startswith("|") and rows[-1].startswith("|")
+    assert "is what the results say" in actswm("fill", page)
+
+
 def test_a_changed_figure_changes_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "results", "results")

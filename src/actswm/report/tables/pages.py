@@ -26,6 +26,7 @@ def filled(page: str, printed: Callable[[list[str]], str]) -> str:
         except ValueError as error:
             raise UserError(f"{place['mark'].strip()}: is no command ({error})") from None
         words = [path for word in named for path in sorted(glob.glob(word)) or [word]]
-        return f"{place['mark']}{printed(words)}\n"
+        space = "\n" if page[place.end() :][:1].strip() else ""  # text right below would be a row of the table
+        return f"{place['mark']}{printed(words)}\n{space}"
 
     return _PLACE.sub(fill, page)
