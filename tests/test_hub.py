@@ -62,6 +62,7 @@ def run(program, folder, *arguments, **environment):
         text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert "Retrying" not in done.stderr, "where nobody answers is asked once"
     return done.stdout.splitlines()
 
 

@@ -25,13 +25,24 @@ def fetched(name: str, needed: tuple[str, ...], optional: tuple[str, ...]) -> Pa
     """
     repository, _, revision = name.partition("@")
     try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
+        from huggingface_hub.errors import (
+            EntryNotFoundError,
+            RepositoryNotFoundError,
+            RevisionNotFoundError,
+        )
     except ImportError:
         raise UserError(f"to look for {name} on the Hugging Face hub: {_EXTRA}") from None
+    kept = False
     try:
+        try:  # asked once: a download asks again and again where nobody answers, half a minute for a misspelt name
+            get_hf_file_metadata(hf_hub_url(repository, needed[0], revision=revision or None))
+        except (EntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError):
+            raise
+        except Exception:
+            kept = True
         for file in needed:
-            path = Path(hf_hub_download(repository, file, revision=revision or None))
+            path = Path(hf_hub_download(repository, file, revision=revision or None, local_files_only=kept))
     except RepositoryNotFoundError:
         raise UserError(
             f"the Hugging Face hub has no {repository} (if it is private: hf auth login)"
@@ -46,7 +57,7 @@ def fetched(name: str, needed: tuple[str, ...], optional: tuple[str, ...]) -> Pa
         raise UserError(f"the Hugging Face hub cannot be reached ({type(error).__name__})") from None
     for file in optional:
         try:
-            hf_hub_download(repository, file, revision=path.parent.name)
+            hf_hub_download(repository, file, revision=path.parent.name, local_files_only=kept)
         except Exception:  # it has none
             continue
     return path.parent
