@@ -238,12 +238,16 @@ def test_a_future_that_ends_early_is_no_case_from_then_on(sample, tmp_path):
 
 def test_a_recording_without_seeds_is_refused(tmp_path):
     from actswm.controls import KEYS14
-    from actswm.data import DatasetSpec, DatasetWriter
+    from actswm.data import Column, DatasetSpec, DatasetWriter
 
-    path = tmp_path / "plain.h5"
-    with DatasetWriter(path, DatasetSpec(KEYS14, 8, 8, 20.0, "made/plane")) as writer:
-        for _ in range(4):
-            writer.append(np.zeros((80, 8, 8, 3), np.uint8), np.zeros((80, 14)))
-    sample = sample_windows(path, 4, split="train", context=4, horizon=4)
-    with pytest.raises(UserError, match="no column 'seed'"):
-        default_path(sample, 0)
+    made = {"no column 'seed'": None, "not one integer a row": Column("int64", (2,)), "float32": Column("float32")}
+    for number, (message, seed) in enumerate(made.items()):
+        path = tmp_path / f"{number}.h5"
+        columns = {} if seed is None else {"seed": seed}
+        with DatasetWriter(path, DatasetSpec(KEYS14, 8, 8, 20.0, "made/plane", columns=columns)) as writer:
+            for _ in range(4):
+                filled = {name: np.zeros((80, *column.shape)) for name, column in columns.items()}
+                writer.append(np.zeros((80, 8, 8, 3), np.uint8), np.zeros((80, 14)), **filled)
+        sample = sample_windows(path, 4, split="train", context=4, horizon=4)
+        with pytest.raises(UserError, match=message):
+            default_path(sample, 0)

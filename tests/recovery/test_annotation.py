@@ -221,6 +221,14 @@ def test_resampling_keeps_time(tmp_path):
     assert abs(len(list(source.read(16, 35.0))) - round(1.5 * 35)) <= 2
 
 
+@pytest.mark.parametrize("data", ["a word", {"attributes": [1]}, {"attributes": {"effective": [["W"], 5]}}])
+def test_a_model_that_says_nonsense_of_its_data_labels_all_controls(tmp_path, data):
+    model = disturbed(small_config(context=3, encoding="sliding"))
+    said = model.save_pretrained(tmp_path / "model", {"data": data})
+    report = annotate([made_video(tmp_path / "v.mkv", 24)], tmp_path / "out.h5", AnnotationJob(said, QUICK))
+    assert not report.failures
+
+
 def test_provenance_goes_into_the_file(tmp_path, checkpoint):
     video = made_video(tmp_path / "clip.mkv", 12)
     told = {"url": "https://example.org/v", "licence": "Creative Commons", "start_s": 3.0, "title": "é" * 900}

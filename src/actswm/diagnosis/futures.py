@@ -147,9 +147,12 @@ def _attributes(sample: WindowSample, seed: int) -> dict[str, Any]:
                 f"{file.path}: has no column 'seed', so its states cannot be reached again; "
                 "record a game with `actswm record`"
             )
+        seeds = file.column("seed")
+        if seeds.ndim != 1 or seeds.dtype.kind not in "iu":
+            raise UserError(f"{file.path}: column 'seed' holds {seeds.dtype} {seeds.shape}, not one integer a row")
         content = hashlib.sha256(f"{file.source} {file.height}x{file.width}".encode())
         first = sample.rows - (sample.context - 1) * sample.frameskip
-        for column in (file.action, file.column("seed"), first, sample.partner):
+        for column in (file.action, seeds, first, sample.partner):
             content.update(np.ascontiguousarray(column).tobytes())
     return {
         "true_futures_of": content.hexdigest(),

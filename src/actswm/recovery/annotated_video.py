@@ -184,7 +184,7 @@ def annotation_spec(job: AnnotationJob | IdmJob, fps: float, provenance: bool = 
     with (locate(job.checkpoint) / WEIGHTS_FILE).open("rb") as weights:
         digest = hashlib.file_digest(weights, "sha256").hexdigest()
     content = read_config(job.checkpoint)
-    source = content["provenance"].get("data", {}).get("source", "unknown")
+    source = _told(content["provenance"], "data", "source") or "unknown"
     size, controls = model.config.image_size, model.encoding.vocabulary.size
     return DatasetSpec(
         model.encoding.vocabulary,
@@ -213,9 +213,16 @@ def _loaded(job: AnnotationJob) -> tuple[WorldModel, ActionPrior]:
     model = WorldModel.from_pretrained(job.checkpoint, chosen_device(job.device))
     if job.actions is not None:
         return model, training_prior(job.actions, model.encoding)
-    data = read_config(job.checkpoint)["provenance"].get("data", {})
-    effective = data.get("attributes", {}).get("effective")
-    return model, made_prior(model.encoding, model.action_scale.cpu().numpy(), effective)
+    effective = _told(read_config(job.checkpoint)["provenance"], "data", "attributes", "effective")
+    named = isinstance(effective, list) and all(isinstance(name, str) for name in effective)
+    return model, made_prior(model.encoding, model.action_scale.cpu().numpy(), effective if named else None)
+
+
+def _told(tree: Any, *path: str) -> Any:
+    """What lies there, if anything does: a damaged model may say anything of its data."""
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree
 
 
 def _owamcap(task: VideoTask) -> OwamcapWriter:
