@@ -1,5 +1,6 @@
 """A folder of shards is the dataset that its merged file is."""
 
+import json
 import os
 import subprocess
 import sys
@@ -192,6 +193,17 @@ def test_a_damaged_index_is_made_anew(shards, damage):
     with open_checked(shards) as file:
         np.testing.assert_array_equal(file.column("frame_valid"), whole)
     assert (shards / INDEX).read_bytes() == good
+
+
+@pytest.mark.parametrize("length", [60_000_000_000, -1])
+def test_an_index_of_impossible_lengths_is_made_anew(shards, length):
+    with open_checked(shards):
+        good = (shards / INDEX).read_bytes()
+    told = json.loads(good)
+    next(iter(told["shards"].values()))["ep_len"][0] = length
+    (shards / INDEX).write_text(json.dumps(told))
+    with open_checked(shards):
+        assert (shards / INDEX).read_bytes() == good
 
 
 def test_an_index_that_cannot_be_written_is_done_without(shards, monkeypatch):

@@ -136,7 +136,7 @@ def _read(folder: Path) -> dict[str, Shard]:
                 folder / name,
                 (int(entry["state"][0]), int(entry["state"][1])),
                 specs[entry["spec"]],
-                _rows(entry["ep_len"], 1),
+                _lengths(entry["ep_len"], int(entry["state"][0])),
                 _rows(entry["invalid"], 2),
                 _rows(entry["inner"], 1),
             )
@@ -144,6 +144,14 @@ def _read(folder: Path) -> dict[str, Shard]:
         }
     except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError, UserError):
         return {}
+
+
+def _lengths(values: list[Any], size: int) -> NDArray[np.int64]:
+    """Of episodes; a file of `size` bytes has no more rows."""
+    lengths = _rows(values, 1)
+    if (lengths < 0).any() or sum(lengths.tolist()) > size:
+        raise ValueError("more rows than bytes")
+    return lengths
 
 
 def _rows(values: list[Any], width: int) -> NDArray[np.int64]:
